@@ -1,0 +1,42 @@
+# Everything a person types. Each target sets up what it needs, says what it does, and needs only
+# Python 3.10+, make, git and the package registries (docs/tiers.md: what the further tiers need).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXAMPLE := values/examples/deepseek-r1-16xh100.yaml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv with lockstep, helm and what the tests need
+
+$(READY): pyproject.toml ci/get_helm.py
+	@$(PYTHON) -c 'import sys; sys.exit("lockstep needs Python 3.10 or newer, $(PYTHON) is %d.%d: run make PYTHON=python3.11" % sys.version_info[:2] if sys.version_info < (3, 10) else 0)'
+	@echo "setup: making $(VENV) and installing lockstep with its test and lint tools (about a minute)"
+	@$(PYTHON) -m venv $(VENV) || { echo "setup: this Python has no venv module (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable . --group test --group lint
+	@$(BIN)/python ci/get_helm.py $(BIN)
+	@touch $@
+	@echo "setup: done; lockstep and helm are in $(BIN)"
+
+demo: $(READY) ## Check, refuse and rehearse the README's example
+	@$(BIN)/python ci/demo.py $(EXAMPLE)
+
+test: $(READY) ## Run the fast tier: no network, no cluster, no GPU
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(READY) ## Run every linter and drift check
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash ci/lint
+
+format: $(READY) ## Let ruff and shfmt rewrite what they can
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint .ci/run)
+
+clean: ## Remove .venv and caches of this checkout
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
