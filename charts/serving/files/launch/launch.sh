@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The first program of every engine container, on every stack.
+#
+#   launch.sh [engine arguments]         check, then become the supervisor (or the engine itself)
+#   launch.sh engine [engine arguments]  print this rank's command, NUL-separated
+#   launch.sh hooks                      run the preLaunch hooks, in order, fail closed
+#   launch.sh facts                      print what the supervisor must know of the engine, KEY=VALUE
+#   launch.sh alive                      a worker's liveness where there is no supervisor
+#
+# All it knows comes from the LOCKSTEP_* variables (lib/contract.sh); it names no orchestrator.
+set -euo pipefail
+
+# A ConfigMap volume changes under a running pod by moving a link: follow it once, so that all
+# files come from one revision.
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+
+# shellcheck source=charts/serving/files/launch/lib/contract.sh
+source "$here/lib/contract.sh"
+# shellcheck source=charts/serving/files/launch/lib/network.sh
+source "$here/lib/network.sh"
+# shellcheck source=charts/serving/files/launch/lib/version.sh
+source "$here/lib/version.sh"
+check_contract
+# shellcheck source=charts/serving/files/launch/engines/vllm.sh
+source "$here/engines/$LOCKSTEP_ENGINE.sh"
+
+# Runs a step that TERM must be able to end: bash waits for a foreground child, whatever arrives.
+step() {
+  "$@" &
+  child=$!
+  wait "$child"
+}
+
+# Without a supervisor: hooks, then the engine in this very process.
+become_engine() {
+  trap 'kill "${child:-$$}"; exit 143' TERM INT
+  step bash "$copy/launch.sh" hooks
+  step bash "$copy/launch.sh" engine "$@" >"$copy/command"
+  step wait_for_leader_port
+  mapfile -d '' -t command <"$copy/command"
+  trap - TERM INT
+  exec "${command[@]}"
+}
+
+launch() {
+  use_interface
+  engine_environment
+  # All its life this container runs the files it started with.
+  copy=$(mktemp -d "${TMPDIR:-/tmp}/lockstep.XXXXXX")
+  cp -RL "$here"/{launch.sh,supervisor.py,engines,lib} "$copy"
+  if [[ $LOCKSTEP_SUPERVISOR == true ]]; then
+    exec python3 "$copy/supervisor.py" -- "$@"
+  fi
+  become_engine "$@"
+}
+
+print_command() {
+  engine_command "$@"
+  python3 "$here/lib/show.py" "${command[@]}" >&2
+  printf '%s\0' "${command[@]}"
+}
+
+case ${1:-} in
+  '' | -*) launch "$@" ;;
+  engine) print_command "${@:2}" ;;
+  hooks) run_hooks ;;
+  facts) engine_facts ;;
+  alive) check_alive ;;
+  *) fail "'$1' is no command of launch.sh: engine, hooks, facts, alive, or engine arguments, which begin with -" ;;
+esac

@@ -1,0 +1,61 @@
+# The variables that a stack's template sets in every engine container. Sourced by launch.sh.
+# shellcheck shell=bash disable=SC2154 # `here` is launch.sh's
+
+say() { printf 'lockstep: %s\n' "$*" >&2; }
+
+fail() {
+  say "$@"
+  exit 64
+}
+
+words=(ENGINE LEADER_ADDRESS GROUP POD_IP POD_NAME POD_UID MODEL SERVED_NAME SUPERVISOR)
+numbers=(
+  NODE_RANK NODE_COUNT GPUS_PER_NODE TENSOR PIPELINE DATA CONTEXT
+  PORT MASTER_PORT STATUS_PORT MEMBERSHIP_PORT
+  STARTUP_SECONDS DRAIN_SECONDS PROPAGATION_SECONDS
+)
+supervised=(HEARTBEAT_SECONDS DEADLINE_SECONDS MAX_RESTARTS STABLE_SECONDS STALL_SECONDS)
+optional=(REVISION INTERFACE GROUP_TOKEN BIND)
+unexpanded='$''(' # what kubelet leaves of a reference that it cannot expand
+
+# One line for each variable that cannot be right.
+contract_faults() {
+  local name value
+  [[ ${LOCKSTEP_SUPERVISOR:-} == true ]] && words+=("${supervised[@]}")
+  for name in "${words[@]}" "${numbers[@]}"; do
+    value=LOCKSTEP_$name
+    [[ -n ${!value:-} ]] || echo "$value is ${!value+empty}${!value-missing}"
+  done
+  for name in "${words[@]}" "${numbers[@]}" "${optional[@]}"; do
+    value=LOCKSTEP_$name
+    [[ ${!value:-} != *"$unexpanded"* ]] || echo "$value is '${!value}': the reference in it was not expanded"
+  done
+  for name in "${numbers[@]}"; do
+    value=LOCKSTEP_$name
+    [[ -z ${!value:-} || ${!value} == *"$unexpanded"* || ${!value} =~ ^[0-9]+$ ]] ||
+      echo "$value is '${!value}': a whole number is expected"
+  done
+}
+
+check_contract() {
+  local faults
+  faults=$(contract_faults)
+  if [[ -n $faults ]]; then
+    while IFS= read -r fault; do say "$fault"; done <<<"$faults"
+    fail "these variables are set by the stack's template of charts/serving: render the chart again with" \
+      "this version of it, and set none of them in engine.env"
+  fi
+  ((LOCKSTEP_NODE_RANK < LOCKSTEP_NODE_COUNT)) ||
+    fail "LOCKSTEP_NODE_RANK is $LOCKSTEP_NODE_RANK, but LOCKSTEP_NODE_COUNT is $LOCKSTEP_NODE_COUNT:" \
+      "ranks count from 0. The stack runs more pods than group.nodes says."
+  [[ $LOCKSTEP_SUPERVISOR =~ ^(true|false)$ ]] ||
+    fail "LOCKSTEP_SUPERVISOR is '$LOCKSTEP_SUPERVISOR': true or false is expected"
+  [[ -f $here/engines/$LOCKSTEP_ENGINE.sh ]] ||
+    fail "LOCKSTEP_ENGINE is '$LOCKSTEP_ENGINE', but there is no $here/engines/$LOCKSTEP_ENGINE.sh"
+}
+
+run_hooks() {
+  # A hook may change the engine: what was remembered of it counts no more.
+  rm -f "$here/engine-version"
+  exec python3 "$here/lib/hooks.py"
+}
