@@ -1,0 +1,87 @@
+"""The command line: finds the command, runs it, and turns whatever stops it into one message and an exit code.
+
+Exit codes: 0 no error found, 1 at least one error found, 2 wrong use or a fault of Lockstep itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from lockstep import __version__
+from lockstep.errors import LockstepError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: Final = {
+    "check": "say whether the layouts in values files can work",
+    "explain": "say why a finding matters, with a wrong and a right example",
+    "render": "print the objects that Helm and Argo CD would apply",
+    "rehearse": "run the rendered group as processes on this machine",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parser(words).parse_args(words)
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except LockstepError as error:
+        return _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except Exception as error:  # the last resort: a person gets a sentence, not a traceback
+        if os.environ.get("LOCKSTEP_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return _say(f"a fault of lockstep itself: {what} (LOCKSTEP_DEBUG=1 shows where; please report it)", 2)
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Name the way to the help instead of printing a usage block of many lines."""
+        self.exit(2, f"{self.prog}: {message}\nSee `{self.prog} --help`.\n")
+
+
+def _parser(words: list[str]) -> argparse.ArgumentParser:
+    """Build the parser; only the module of the command that was asked for is imported."""
+    parser = _Parser(
+        prog="lockstep", description="Check, render and rehearse groups of GPU nodes that serve one language model."
+    )
+    parser.add_argument("--version", action="version", version=f"lockstep {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    wanted = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == wanted:
+            module = import_module(f"lockstep.commands.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def _say(message: str, code: int) -> int:
+    print(f"lockstep: {message}", file=sys.stderr)
+    return code

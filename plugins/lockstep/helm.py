@@ -1,0 +1,68 @@
+"""Find and run Helm."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockstep.errors import RenderError, UsageError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+
+def find() -> Path:
+    """Find the helm program: on PATH, else beside the running Python (where ``make setup`` puts it).
+
+    Returns
+    -------
+    Path
+        The program.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which("helm") or shutil.which("helm", path=beside)
+    if found is None:
+        raise UsageError(
+            f"helm was found neither on PATH nor in {beside}. In a clone of Lockstep `make setup` installs it on "
+            "linux/amd64; elsewhere see https://helm.sh/docs/intro/install/"
+        )
+    return Path(found)
+
+
+def run(arguments: Sequence[str | os.PathLike[str]]) -> str:
+    """Run Helm.
+
+    Parameters
+    ----------
+    arguments : sequence of str or path
+        What follows ``helm``.
+
+    Returns
+    -------
+    str
+        What it printed.
+
+    Raises
+    ------
+    UsageError
+        If Helm is not there or cannot be started.
+    RenderError
+        If Helm failed; the message is Helm's own.
+    """
+    helm = find()
+    try:
+        done = subprocess.run([helm, *arguments], capture_output=True, text=True, encoding="utf-8", check=False)
+    except OSError as error:
+        raise UsageError(f"{helm} cannot be started ({error.strerror})") from None
+    if done.returncode:
+        raise RenderError(done.stderr.strip() or f"helm ended with {done.returncode}")
+    return done.stdout

@@ -1,0 +1,93 @@
+"""Render a release with Helm, the way Argo CD does.
+
+Argo CD's repository server runs ``helm template`` with ``--name-template``, ``--namespace``, ``--values`` and
+``--include-crds``, has no cluster to look into, and renders the same files to the same objects each time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from lockstep import helm
+from lockstep.errors import RenderError, UsageError
+from lockstep.inputs import MAX_NAME, is_release_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lockstep.inputs import Input
+    from lockstep.yamlfile import Values
+
+
+def manifests(given: Input) -> str:
+    """Render a release as text.
+
+    Parameters
+    ----------
+    given : Input
+        The release.
+
+    Returns
+    -------
+    str
+        The objects as YAML documents, exactly as Helm printed them.
+
+    Raises
+    ------
+    UsageError
+        If a file or Helm is missing, or Helm would not take the release's name.
+    ValuesError
+        If a file is not one YAML mapping (Helm itself would keep the last of two equal keys and say nothing).
+    RenderError
+        If the chart refuses the values.
+    """
+    if not is_release_name(given.name):
+        raise UsageError(
+            f"`{given.name}` cannot be a release name (at most {MAX_NAME} of a-z, 0-9 and '-', a letter or digit at "
+            "both ends); rename the file or give --name"
+        )
+    given.values()
+    return helm.run(
+        [
+            "template",
+            given.chart,
+            "--name-template",
+            given.name,
+            "--namespace",
+            given.namespace,
+            *(f"--values={_csv(file)}" for file in given.files),
+            "--include-crds",
+        ]
+    )
+
+
+def _csv(file: Path) -> str:
+    """Quote a path for a flag that Helm reads as a list with commas."""
+    return '"{}"'.format(str(file).replace('"', '""'))
+
+
+def objects(given: Input) -> list[Values]:
+    """Render a release as objects.
+
+    Parameters
+    ----------
+    given : Input
+        The release.
+
+    Returns
+    -------
+    list of Values
+        The objects in Helm's order.
+
+    Raises
+    ------
+    LockstepError
+        As :func:`manifests`.
+    """
+    documents = list(yaml.load_all(manifests(given), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    for document in documents:
+        if document is not None and not isinstance(document, dict):
+            raise RenderError("the chart rendered something that is not an object")
+    return [document for document in documents if document]
