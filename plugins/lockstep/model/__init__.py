@@ -1,0 +1,1 @@
+"""What a model's config.json says, as plain data, and the rules an engine will hold it to."""

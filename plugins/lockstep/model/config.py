@@ -1,0 +1,149 @@
+"""Reading a config.json as Hugging Face writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lockstep.model.families import FAMILIES
+from lockstep.model.keys import ConfigError, Keys
+from lockstep.model.quantization import merged, read_quantization
+from lockstep.model.shape import Attention, Layer, ModelShape, Vision
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["ConfigError", "UnknownArchitecture", "load_config", "read_config"]
+
+DTYPE_BYTES = {"bfloat16": 2.0, "float16": 2.0, "float32": 4.0}
+
+
+class UnknownArchitecture(ConfigError):  # noqa: N818 - it is a limit of ours, not a fault of the config
+    """The config is well formed, but its architecture is not one Lockstep knows.
+
+    Parameters
+    ----------
+    where
+        File or model id.
+    architecture
+        What ``architectures`` says.
+    """
+
+    def __init__(self, where: str, architecture: str) -> None:
+        super().__init__(where, f"architecture {architecture} is not known to Lockstep")
+        self.architecture = architecture
+
+
+def load_config(path: Path) -> ModelShape:
+    """Read a config.json, and the hf_quant_config.json beside it when there is one.
+
+    Parameters
+    ----------
+    path
+        A config.json, or the folder that holds it.
+
+    Returns
+    -------
+    ModelShape
+        Named by the path.
+
+    Raises
+    ------
+    ConfigError
+        If a file is missing, is not JSON, or has a key that cannot be used.
+    UnknownArchitecture
+        If Lockstep does not know the architecture.
+    """
+    path = path / "config.json" if path.is_dir() else path
+    config = load_json(path)
+    beside = path.with_name("hf_quant_config.json")
+    if beside.is_file() and "quantization_config" not in config:
+        config = merged(config, load_json(beside))
+    return read_config(config, str(path))
+
+
+def load_json(path: Path) -> dict[str, object]:
+    """Read one JSON object; raises ConfigError with the reason."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), "is not UTF-8 text") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(str(path), f"is not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ConfigError(str(path), f"holds a {type(content).__name__}; an object is needed")
+    return content
+
+
+def read_config(config: Mapping[str, object], where: str) -> ModelShape:
+    """Turn the content of a config.json into a shape.
+
+    Parameters
+    ----------
+    config
+        The parsed object.
+    where
+        File or model id, for messages.
+
+    Returns
+    -------
+    ModelShape
+        The shape.
+
+    Raises
+    ------
+    ConfigError
+        If a key is missing or cannot be used.
+    UnknownArchitecture
+        If Lockstep does not know the architecture.
+    """
+    whole = Keys(where, config)
+    architecture = next(iter(whole.texts("architectures")), "")
+    if not architecture:
+        raise ConfigError(where, "architectures is missing; the first entry says which model class reads this config")
+    family = FAMILIES.get(architecture)
+    if family is None:
+        raise UnknownArchitecture(where, architecture)
+    text = whole.section("text_config") or whole.section("language_config") or whole
+    # Nested configs put a few keys on either level; the inner one wins.
+    language = Keys(where, {**config, **text.values})
+    layers = family(language)
+    return ModelShape(
+        name=where,
+        architecture=architecture,
+        hidden=language.positive("hidden_size"),
+        vocab=language.positive("vocab_size"),
+        layers=layers,
+        tied=language.flag("tie_word_embeddings", default=False),
+        dtype_bytes=DTYPE_BYTES.get(language.text("dtype", "torch_dtype", default="bfloat16"), 2.0),
+        quantization=read_quantization(language, len(layers)),
+        context=language.integer("max_position_embeddings", default=0),
+        draft=draft_layers(language, layers),
+        vision=read_vision(whole),
+    )
+
+
+def draft_layers(keys: Keys, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Return the layers for multi-token prediction: each is built as the last decoder layer (with attention)."""
+    count = keys.integer("num_nextn_predict_layers", "mtp_num_hidden_layers", default=0)
+    count = min(count, len(layers)) if keys.flag("use_mtp", default=True) else 0
+    like = next((layer for layer in reversed(layers) if layer.mixer and layer.block), None)
+    if like and not isinstance(like.mixer, Attention):
+        like = layers[-1]
+    return (like,) * count if like else ()
+
+
+def read_vision(whole: Keys) -> Vision | None:
+    """Return the vision tower, with zeros for what the config does not say."""
+    tower = whole.section("vision_config")
+    if tower is None:
+        return None
+    return Vision(
+        heads=tower.integer("num_attention_heads", "num_heads", "vt_num_attention_heads", default=0),
+        layers=tower.integer("num_hidden_layers", "depth", "vt_num_hidden_layers", default=0),
+        hidden=tower.integer("hidden_size", "vt_hidden_size", default=0),
+        width=tower.integer("intermediate_size", "vt_intermediate_size", default=0),
+    )
