@@ -18,6 +18,8 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 source "$here/lib/contract.sh"
 # shellcheck source=charts/serving/files/launch/lib/network.sh
 source "$here/lib/network.sh"
+# shellcheck source=charts/serving/files/launch/lib/leader.sh
+source "$here/lib/leader.sh"
 # shellcheck source=charts/serving/files/launch/lib/version.sh
 source "$here/lib/version.sh"
 check_contract
@@ -47,11 +49,18 @@ launch() {
   engine_environment
   # All its life this container runs the files it started with.
   copy=$(mktemp -d "${TMPDIR:-/tmp}/lockstep.XXXXXX")
-  cp -RL "$here"/{launch.sh,supervisor.py,engines,lib} "$copy"
+  cp -RL "$here"/* "$copy"
+  : >"$copy/engine-version"
   if [[ $LOCKSTEP_SUPERVISOR == true ]]; then
     exec python3 "$copy/supervisor.py" -- "$@"
   fi
   become_engine "$@"
+}
+
+run_hooks() {
+  # A hook may change the engine: what is remembered of it counts no more.
+  [[ ! -f $here/engine-version ]] || : >"$here/engine-version"
+  exec python3 "$here/lib/hooks.py"
 }
 
 print_command() {

@@ -53,9 +53,3 @@ check_contract() {
   [[ -f $here/engines/$LOCKSTEP_ENGINE.sh ]] ||
     fail "LOCKSTEP_ENGINE is '$LOCKSTEP_ENGINE', but there is no $here/engines/$LOCKSTEP_ENGINE.sh"
 }
-
-run_hooks() {
-  # A hook may change the engine: what was remembered of it counts no more.
-  rm -f "$here/engine-version"
-  exec python3 "$here/lib/hooks.py"
-}

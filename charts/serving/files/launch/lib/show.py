@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORD = r"(?:token|key|secret|password)s?"
+WORD = r"(?:token|(?:key|secret|password)s?)"
 FLAG = re.compile(rf"(--?(?:[\w-]*[-_])?{WORD})(=.*)?", re.IGNORECASE | re.DOTALL)
 MEMBER = re.compile(rf'("(?:\w*[-_])?{WORD}"\s*:\s*")(?:[^"\\]|\\.)*"', re.IGNORECASE)
 VARIABLE = re.compile(rf"(?:\w*_)?{WORD}", re.IGNORECASE)

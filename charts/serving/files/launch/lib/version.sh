@@ -2,14 +2,14 @@
 # shellcheck shell=bash disable=SC2154 # `here` is launch.sh's
 
 # engine_version COMMAND...: the version that the engine's own command prints, as X.Y.Z; empty when
-# it prints none. The command imports the whole engine, so the answer is kept in the private copy.
+# it prints none. The command imports the whole engine, so a private copy keeps the answer.
 engine_version() {
   local memory=$here/engine-version answer
-  if [[ ! -f $memory ]]; then
+  if [[ ! -s $memory ]]; then
     command -v "$1" >/dev/null || fail "there is no '$1' in this image: engine.image must hold $LOCKSTEP_ENGINE"
     answer=$("$@" 2>/dev/null | grep -Eo '^[0-9]+\.[0-9]+(\.[0-9]+)?' | tail -n 1) ||
       say "'$*' prints no version: flags that need one are left out"
-    [[ ! -w $here ]] || printf '%s' "$answer" >"$memory"
+    [[ ! -f $memory ]] || printf '%s' "$answer" >"$memory"
   else
     answer=$(<"$memory")
   fi

@@ -1,0 +1,1 @@
+"""Tests of the launch scripts, which mirror charts/serving/files/launch."""
