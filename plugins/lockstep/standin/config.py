@@ -1,0 +1,168 @@
+"""What the engine makes of its flags, and the combinations it refuses before it starts (exit code 1)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lockstep.standin.settings import Settings
+
+# Flags that may differ between the ranks of one group; all others shape the model's steps.
+PER_RANK = (
+    "headless node_rank host port uds api_key api_server_count disable_access_log_for_endpoints shutdown_timeout "
+    "disable_uvicorn_access_log uvicorn_log_level root_path ssl_keyfile ssl_certfile ssl_ca_certs "
+    "enable_log_requests disable_log_requests max_log_len served_model_name"
+)
+
+
+class ConfigError(ValueError):
+    """Flags that do not go together; the text ends like the engine's own traceback."""
+
+
+def _refuse(what: str, message: str) -> ConfigError:
+    return ConfigError(
+        f"pydantic_core._pydantic_core.ValidationError: 1 validation error for {what}\n  Value error, {message}"
+    )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of the model; 0 is unknown."""
+
+    heads: int
+    layers: int
+    context: int
+
+    @classmethod
+    def of(cls, model: str, chosen: Settings) -> Shape:
+        """Read a local ``config.json``; else take what the settings say."""
+        path = Path(model) / "config.json"
+        found = json.loads(path.read_text()) if path.is_file() else {}
+        return cls(
+            heads=int(found.get("num_attention_heads", chosen.heads)),
+            layers=int(found.get("num_hidden_layers", chosen.layers)),
+            context=int(found.get("max_position_embeddings", chosen.context)),
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Who computes what: sizes, this node, the master's address, the model.
+
+    Attributes
+    ----------
+    world : int
+        Ranks of the group, one per GPU: tensor x pipeline x prefill context x data.
+    local : int
+        Ranks on this node; this node holds ``node_rank * local`` and the following.
+    fingerprint : str
+        Of all flags that must be the same on every rank.
+    """
+
+    model: str
+    served: tuple[str, ...]
+    context: int
+    tensor: int
+    pipeline: int
+    world: int
+    local: int
+    nodes: int
+    node_rank: int
+    master: tuple[str, int]
+    fingerprint: str
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of this node."""
+        return range(self.node_rank * self.local, (self.node_rank + 1) * self.local)
+
+    def name(self, rank: int) -> str:
+        """Return a worker's name as the engine's log has it, e.g. ``Worker_PP1_TP0``."""
+        stage, within = divmod(rank, self.tensor)
+        parts = [f"_PP{stage % self.pipeline}"] * (self.pipeline > 1) + [f"_TP{within}"] * (self.tensor > 1)
+        return "Worker" + "".join(parts)
+
+    @classmethod
+    def from_arguments(cls, arguments: argparse.Namespace, chosen: Settings) -> Layout:
+        """Derive the layout.
+
+        Raises
+        ------
+        ConfigError
+            For the combinations that vLLM 0.32.0 was seen to refuse, in its order.
+        """
+        given = vars(arguments)
+
+        def number(name: str, default: int) -> int:
+            value = given.get(name)
+            return default if value is None else int(value)
+
+        model = str(arguments.model_tag or arguments.model or "Qwen/Qwen3-0.6B")
+        tensor, pipeline = number("tensor_parallel_size", 1), number("pipeline_parallel_size", 1)
+        data, context = number("data_parallel_size", 1), number("prefill_context_parallel_size", 1)
+        nodes, node_rank = number("nnodes", 1), number("node_rank", 0)
+        world = tensor * pipeline * data * context
+        shape = Shape.of(model, chosen)
+        _check_nodes(nodes, node_rank, world, given.get("distributed_executor_backend"), pipeline)
+        _check_model(shape, tensor, number("max_model_len", -1))
+        if arguments.headless and number("api_server_count", 0) > 0:
+            raise ConfigError("ValueError: api_server_count cannot be used with headless mode")
+        shared = {name: value for name, value in given.items() if name not in PER_RANK.split()}
+        digest = hashlib.blake2b(json.dumps(shared, sort_keys=True, default=str).encode(), digest_size=8)
+        limit = number("max_model_len", -1)
+        return cls(
+            model=model,
+            served=tuple(arguments.served_model_name or [model]),
+            context=limit if limit > 0 else shape.context,
+            tensor=tensor,
+            pipeline=pipeline,
+            world=world,
+            local=world // nodes,
+            nodes=nodes,
+            node_rank=node_rank,
+            master=(str(given.get("master_addr") or "127.0.0.1"), number("master_port", 29501)),
+            fingerprint=digest.hexdigest(),
+        )
+
+
+def _check_nodes(nodes: int, node_rank: int, world: int, executor: object, pipeline: int) -> None:
+    if world % nodes:
+        raise _refuse(
+            "EngineArgs",
+            f"Invalid data-parallel launch options: `--nnodes {nodes}` must evenly divide the total world size "
+            f"({world}). Adjust the tensor, pipeline or data parallel size, or `--nnodes`.",
+        )
+    if not 0 <= node_rank < nodes:
+        raise _refuse(
+            "ParallelConfig", f"`--node-rank` must be between 0 and {nodes - 1}; got `--node-rank {node_rank}`."
+        )
+    if nodes > 1 and executor == "ray":
+        raise _refuse(
+            "ParallelConfig",
+            "nnodes > 1 can only be set when distributed executor backend is mp, uni or external_launcher.",
+        )
+    if pipeline > 1 and executor == "uni":
+        raise ConfigError(
+            "NotImplementedError: Pipeline Parallelism without Ray distributed executor or multiprocessing executor "
+            "or external launcher is not supported."
+        )
+
+
+def _check_model(shape: Shape, tensor: int, max_model_len: int) -> None:
+    if shape.heads and shape.heads % tensor:
+        raise _refuse(
+            "VllmConfig",
+            f"Total number of attention heads ({shape.heads}) must be divisible by tensor parallel size ({tensor}).",
+        )
+    if shape.context and max_model_len > shape.context:
+        raise _refuse(
+            "ModelConfig",
+            f"User-specified max_model_len ({max_model_len}) is greater than the derived max_model_len "
+            f"(max_position_embeddings={shape.context} or model_max_length=None in model's config.json).",
+        )
