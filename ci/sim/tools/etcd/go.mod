@@ -1,4 +1,4 @@
-module lockstep/ci/sim/tools/etcd
+module lockstep.invalid/tools/etcd
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module lockstep/ci/sim/tools/kubernetes
+module lockstep.invalid/tools/kubernetes
 
 go 1.26.0
 

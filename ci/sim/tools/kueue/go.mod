@@ -1,4 +1,4 @@
-module lockstep/ci/sim/tools/kueue
+module lockstep.invalid/tools/kueue
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module lockstep/ci/sim/tools/kwok
+module lockstep.invalid/tools/kwok
 
 go 1.26.0
 

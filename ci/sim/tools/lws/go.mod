@@ -1,4 +1,4 @@
-module lockstep/ci/sim/tools/lws
+module lockstep.invalid/tools/lws
 
 go 1.26.0
 

@@ -1,0 +1,56 @@
+"""The API server over HTTP, for what a cluster itself needs before anybody uses it.
+
+kubectl would cost half a second a call.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ApiError(Exception):
+    """The API server refused; the message holds its words."""
+
+
+class Api:
+    """One connection, as the administrator."""
+
+    def __init__(self, port: int, pki: Path) -> None:
+        self.tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self.tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        self.connection = http.client.HTTPSConnection("127.0.0.1", port, context=self.tls, timeout=30)
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send one request and return the object in the answer.
+
+        Raises
+        ------
+        ApiError
+            The answer is an error.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        response = self.connection.getresponse()
+        text = response.read()
+        if response.status >= 400:
+            raise ApiError(f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}")
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+
+    def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Create an object in the collection at ``path``."""
+        return self.call("POST", path, body)
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Read an object or a list."""
+        return self.call("GET", path)
+
+    def groups(self) -> set[str]:
+        """Names of all API groups that are served, the core group as an empty string."""
+        return {"", *(group["name"] for group in self.get("/apis")["groups"])}

@@ -1,0 +1,76 @@
+"""Start and end processes that outlive the one who started them, and know them again by number and start time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PATIENCE = 8.0  # seconds between SIGTERM and SIGKILL
+
+
+@dataclass(frozen=True)
+class Running:
+    """A process that was started: the number alone may belong to another by now."""
+
+    name: str
+    pid: int
+    started: int  # clock ticks since boot, field 22 of /proc/PID/stat
+
+    @property
+    def alive(self) -> bool:
+        """Whether this very process still runs."""
+        return started(self.pid) == self.started
+
+
+def start(name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> Running:
+    """Start a process in a session of its own, so that Ctrl-C reaches only its parent; its output goes to a log."""
+    with (folder / "logs" / f"{name}.log").open("ab") as log:
+        # Not waited for here: alive() sees a process that has ended as ended, reaped or not.
+        process = subprocess.Popen(
+            argv,
+            cwd=folder,
+            env=dict(environment),
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return Running(name, process.pid, started(process.pid) or 0)
+
+
+def stop(processes: Sequence[Running]) -> None:
+    """End processes: ask all, and kill those that do not go."""
+    for process in processes:
+        tell(process, signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE
+    while any(process.alive for process in processes) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in processes:
+        tell(process, signal.SIGKILL)
+
+
+def tell(process: Running, number: signal.Signals) -> None:
+    """Send a signal to a process that is still the one that was started."""
+    if process.alive:
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            return  # it ended between the look and the signal
+
+
+def started(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None when it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text.rpartition(")")[2].split()  # the name before it may hold spaces
+    return None if fields[0] in "ZX" else int(fields[19])
