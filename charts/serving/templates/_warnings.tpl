@@ -1,0 +1,26 @@
+{{- /* What works, but costs something. NOTES.txt shows it; `lockstep check` says it before anything is applied. */}}
+
+{{- /* serving.warnings: lines that begin with a code. Context: root. */}}
+{{- define "serving.warnings" -}}
+{{- $layout := include "serving.layout" . | fromJson }}
+{{- $replicas := int .Values.replicas }}
+{{- $security := include "serving.containerSecurity" . | fromJson }}
+{{- if gt $layout.tensor $layout.gpusPerNode }}
+PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} GPUs: every layer waits for the network; it needs a fast fabric, or tensor: {{ $layout.gpusPerNode }} with pipeline: {{ $layout.nodes }}
+{{- end }}
+{{- if and (eq .Values.weights.source "hub") (not ((.Values.pod).volumes).cache) }}
+OPS010 every new pod downloads the whole model from the hub; use weights.source pvc or hostPath, or keep the cache with pod.volumes.cache
+{{- end }}
+{{- if and (eq $replicas 1) (not (gt (int (include "serving.rollout" . | fromJson).surge) 0)) }}
+OPS011 one replica: an upgrade means downtime of a model load; rollout.maxSurge with spare nodes or a second replica avoids it
+{{- end }}
+{{- if and (gt $replicas 1) (gt $layout.nodes 1.0) }}
+STK007 {{ $replicas }} groups of {{ $layout.nodes }} pods without gang scheduling: with too few nodes all may get a part and none all of it
+{{- end }}
+{{- if has "IPC_LOCK" (($security.capabilities | default dict).add | default list) }}
+SEC001 the engine container adds IPC_LOCK, so its namespace needs the Pod Security level privileged
+{{- end }}
+{{- if eq .Values.weights.source "hostPath" }}
+SEC002 weights on a host path, so the namespace needs the Pod Security level privileged
+{{- end }}
+{{- end }}

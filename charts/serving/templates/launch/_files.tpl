@@ -1,0 +1,25 @@
+{{- /* The launch scripts. They are never templated: their bytes reach the pods as they lie in files/launch. */}}
+
+{{- /* serving.launchFiles: path below files/launch -> content, of the scripts that this engine needs.
+       Context: root. Gives JSON. */}}
+{{- define "serving.launchFiles" -}}
+{{- $files := dict }}
+{{- $engine := printf "engines/%s.sh" .Values.engine.name }}
+{{- range $path, $content := .Files.Glob "files/launch/**.{sh,py}" }}
+{{- $path = trimPrefix "files/launch/" $path }}
+{{- if or (eq $path $engine) (not (hasPrefix "engines/" $path)) }}
+{{- $_ := set $files $path (toString $content) }}
+{{- end }}
+{{- end }}
+{{- range $path := list "launch.sh" $engine }}
+{{- if not (hasKey $files $path) }}
+{{- fail (printf "this copy of the chart is incomplete: files/launch/%s is not in it" $path) }}
+{{- end }}
+{{- end }}
+{{- toRawJson $files }}
+{{- end }}
+
+{{- /* serving.launchKey: a path as a key of the ConfigMap. Context: the path. */}}
+{{- define "serving.launchKey" -}}
+{{- replace "/" "." . }}
+{{- end }}

@@ -1,0 +1,76 @@
+{{- /* The engine container and its neighbours. */}}
+
+{{- /* serving.container: the engine container. Context: dict root, role, pod. */}}
+{{- define "serving.container" -}}
+- name: engine
+  image: {{ include "serving.engine.image" .root | quote }}
+  {{- with (.root.Values.engine.image).pullPolicy }}
+  imagePullPolicy: {{ . }}
+  {{- end }}
+  command: [bash, /lockstep/launch.sh]
+  {{- with include "serving.engine.args" .root | trim }}
+  args:
+    {{- . | nindent 4 }}
+  {{- end }}
+  env:
+    {{- include "serving.env" .root | nindent 4 }}
+  ports:
+    {{- range $name, $port := include "serving.ports" .root | fromJson }}
+    - {name: {{ $name }}, containerPort: {{ $port }}, protocol: TCP}
+    {{- end }}
+  {{- include "serving.probes" . | trim | nindent 2 }}
+  {{- if and (eq .role "leader") (not .root.Values.supervisor.enabled) }}
+  lifecycle:
+    preStop: {exec: {command: [sleep, {{ int .root.Values.drain.propagationSeconds | quote }}]}}
+  {{- end }}
+  resources:
+    {{- include "serving.resources" . | trim | nindent 4 }}
+  {{- with include "serving.containerSecurity" .root | fromJson }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    {{- include "serving.volumeMounts" . | trim | nindent 4 }}
+{{- end }}
+
+{{- /* serving.containers: the user's containers as a list, in the order of their names. Context: list of the map. */}}
+{{- define "serving.containers" -}}
+{{- $containers := list }}
+{{- range $name, $container := first . }}
+{{- if $container }}
+{{- $containers = append $containers (merge (dict "name" $name) $container) }}
+{{- end }}
+{{- end }}
+{{- with $containers }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.resources: the user's requests and limits, with the devices in both. Context: dict root, role, pod. */}}
+{{- define "serving.resources" -}}
+{{- $devices := dict .root.Values.group.resourceName .root.Values.group.gpusPerNode }}
+{{- with (.root.Values.network).rdma }}
+{{- $_ := set $devices .resource .count }}
+{{- end }}
+{{- $common := .root.Values.resources | default dict }}
+{{- $own := .pod.resources | default dict }}
+{{- range $kind := list "limits" "requests" }}
+{{- $quantities := include "serving.overlay" (list (get $common $kind | default dict) (get $own $kind | default dict) $devices) | fromJson }}
+{{ $kind }}:
+  {{- range $name, $quantity := $quantities }}
+  {{ $name }}: {{ include "serving.scalar" $quantity | quote }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.containerSecurity: SecurityContext of the engine container. RDMA pins memory, which takes IPC_LOCK.
+       Context: root. Gives JSON. */}}
+{{- define "serving.containerSecurity" -}}
+{{- $context := (.Values.security).container | default dict }}
+{{- if (.Values.network).rdma }}
+{{- $capabilities := $context.capabilities | default dict }}
+{{- $added := append ($capabilities.add | default list) "IPC_LOCK" | uniq }}
+{{- $context = merge (dict "capabilities" (merge (dict "add" $added) $capabilities)) $context }}
+{{- end }}
+{{- toJson $context }}
+{{- end }}

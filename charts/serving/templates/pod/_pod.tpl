@@ -1,0 +1,73 @@
+{{- /* The pod template, the same for every stack. A stack's template includes serving.podTemplate once for each role. */}}
+
+{{- /* serving.podTemplate: metadata and spec. Context: dict root, role. */}}
+{{- define "serving.podTemplate" -}}
+{{- $pod := include "serving.pod" . | fromJson }}
+{{- $context := dict "root" .root "role" .role "pod" $pod -}}
+metadata:
+  labels:
+    {{- include "serving.podLabels" $context | nindent 4 }}
+  annotations:
+    lockstep/launch-checksum: {{ include "serving.launchFiles" .root | sha256sum }}
+    {{- with $pod.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- include "serving.podSpec" $context | nindent 2 }}
+{{- end }}
+
+{{- /* serving.pod: the values of pod with those of the role on top. Context: dict root, role. Gives JSON. */}}
+{{- define "serving.pod" -}}
+{{- $pod := deepCopy (.root.Values.pod | default dict) }}
+{{- range $field, $value := index .root.Values .role }}
+{{- if kindIs "map" $value }}
+{{- $value = include "serving.overlay" (list (get $pod $field | default dict) $value) | fromJson }}
+{{- end }}
+{{- $_ := set $pod $field $value }}
+{{- end }}
+{{- toJson $pod }}
+{{- end }}
+
+{{- /* serving.podLabels: labels of a pod. Nothing here changes with a version. Context: dict root, role, pod. */}}
+{{- define "serving.podLabels" -}}
+{{- include "serving.roleSelector" . }}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+app.kubernetes.io/component: {{ .role }}
+{{- if (.root.Values.network).hostNetwork }}
+lockstep/network: host
+{{- end }}
+{{- with .pod.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.podSpec: the spec. Context: dict root, role, pod. */}}
+{{- define "serving.podSpec" -}}
+{{- /* A Service called vllm would otherwise put VLLM_PORT=tcp://... into the environment. */}}
+{{- $drain := .root.Values.drain -}}
+enableServiceLinks: false
+serviceAccountName: {{ include "serving.serviceAccountName" .root | quote }}
+automountServiceAccountToken: false
+terminationGracePeriodSeconds: {{ add $drain.propagationSeconds $drain.seconds 30 }}
+{{- if (.root.Values.network).hostNetwork }}
+hostNetwork: true
+dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- with (.root.Values.security).pod }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- include "serving.scheduling" . | nindent 0 }}
+{{- with include "serving.containers" (list .pod.initContainers) }}
+initContainers:
+  {{- . | nindent 2 }}
+{{- end }}
+containers:
+  {{- include "serving.container" . | nindent 2 }}
+  {{- with include "serving.containers" (list .pod.sidecars) }}
+  {{- . | nindent 2 }}
+  {{- end }}
+volumes:
+  {{- include "serving.volumes" . | trim | nindent 2 }}
+{{- end }}

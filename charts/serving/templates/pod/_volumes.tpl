@@ -1,0 +1,49 @@
+{{- /* Volumes. The root file system is read-only, so everything that an engine writes has a volume. */}}
+
+{{- /* serving.volumes: the list of volumes. tmp, home and cache may be replaced by pod.volumes, the others may not.
+       Context: dict root, role, pod. */}}
+{{- define "serving.volumes" -}}
+{{- $writable := dict "tmp" (dict "emptyDir" dict) "home" (dict "emptyDir" dict) "cache" (dict "emptyDir" dict) }}
+{{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
+{{- range $name, $source := include "serving.overlay" (list $writable .pod.volumes $fixed) | fromJson }}
+- name: {{ $name }}
+  {{- toYaml $source | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.volumes.fixed: launch scripts, shared memory and weights. Context: root. Gives YAML. */}}
+{{- define "serving.volumes.fixed" -}}
+launch:
+  configMap:
+    name: {{ include "serving.fullname" . }}-launch
+    items:
+      {{- range $path, $_ := include "serving.launchFiles" . | fromJson }}
+      - {key: {{ include "serving.launchKey" $path }}, path: {{ $path }}}
+      {{- end }}
+shm:
+  emptyDir:
+    medium: Memory
+    sizeLimit: {{ include "serving.scalar" .Values.sharedMemory.size | quote }}
+{{- with include "serving.weightsVolume" . }}
+models:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.volumeMounts: mounts of the engine container by path. Context: dict root, role, pod. */}}
+{{- define "serving.volumeMounts" -}}
+{{- $mounts := dict }}
+{{- range $path, $volume := (include "serving.owned" .root | fromYaml).mounts }}
+{{- $mount := dict "name" $volume }}
+{{- if has $volume (list "launch" "models") }}
+{{- $_ := set $mount "readOnly" true }}
+{{- end }}
+{{- if or (ne $volume "models") (ne $.root.Values.weights.source "hub") }}
+{{- $_ := set $mounts $path $mount }}
+{{- end }}
+{{- end }}
+{{- range $path, $mount := include "serving.overlay" (list $mounts .pod.volumeMounts) | fromJson }}
+- mountPath: {{ $path }}
+  {{- toYaml $mount | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,20 @@
+{{- /* Stack deployment: groups of one pod. */}}
+
+{{- /* serving.stack.deployment.contract: the pod is its own leader. Context: root. */}}
+{{- define "serving.stack.deployment.contract" -}}
+- {name: LOCKSTEP_GROUP, value: {{ .Release.Namespace }}/$(LOCKSTEP_POD_NAME)}
+- {name: LOCKSTEP_NODE_RANK, value: "0"}
+- {name: LOCKSTEP_NODE_COUNT, value: "1"}
+- {name: LOCKSTEP_LEADER_ADDRESS, value: $(LOCKSTEP_POD_IP)}
+{{- end }}
+
+{{- /* serving.stack.deployment.rules: what this stack cannot do. Context: root. Gives lines. */}}
+{{- define "serving.stack.deployment.rules" -}}
+{{- include "serving.rule.name" (list (include "serving.fullname" .) 59 "63 characters of a Service name less 4 for -api") }}
+{{- if gt (int .Values.group.nodes) 1 }}
+STK001 group.nodes is {{ int .Values.group.nodes }}, but a Deployment runs each replica as one pod; set stack.name: lws, or group.nodes: 1 with as many GPUs
+{{- end }}
+{{- if gt (int .Values.rollout.partition) 0 }}
+STK006 rollout.partition is {{ int .Values.rollout.partition }}, but a Deployment has no partition; remove it, or set stack.name: lws
+{{- end }}
+{{- end }}

@@ -1,0 +1,89 @@
+{{- /* Rules of the pod. */}}
+
+{{- /* serving.rules.devices: one number of GPUs, and /dev/shm inside the memory limit. Context: root. Gives lines. */}}
+{{- define "serving.rules.devices" -}}
+{{- $group := .Values.group }}
+{{- $shm := .Values.sharedMemory.size }}
+{{- range $path, $resources := dict "resources" .Values.resources "leader.resources" (.Values.leader).resources "worker.resources" (.Values.worker).resources }}
+{{- range $kind := list "limits" "requests" }}
+{{- with get (get ($resources | default dict) $kind | default dict) $group.resourceName }}
+{{- if ne (int .) (int $group.gpusPerNode) }}
+OPS001 {{ $path }}.{{ $kind }} asks for {{ . }} {{ $group.resourceName }}, but group.gpusPerNode is {{ int $group.gpusPerNode }}; remove it from {{ $path }}, it follows from group.gpusPerNode
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with (($resources | default dict).limits | default dict).memory }}
+{{- if ge (include "serving.bytes" $shm | float64) (include "serving.bytes" . | float64) }}
+OPS002 sharedMemory.size is {{ $shm }}, but {{ $path }}.limits.memory is {{ . }} and /dev/shm counts against it; lower sharedMemory.size or raise the limit
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.bytes: a Kubernetes quantity as a number. Context: the quantity. */}}
+{{- define "serving.bytes" -}}
+{{- $text := include "serving.scalar" . }}
+{{- $number := regexFind "^[0-9.]+([eE][0-9]+)?" $text }}
+{{- $unit := trimPrefix $number $text }}
+{{- $factors := dict "" 1.0 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 }}
+{{- mulf (float64 $number) (get $factors $unit) }}
+{{- end }}
+
+{{- /* serving.rules.volumes: paths and volume names of the chart. Context: root. Gives lines. */}}
+{{- define "serving.rules.volumes" -}}
+{{- $owned := include "serving.owned" . | fromYaml }}
+{{- range $section := list "pod" "leader" "worker" }}
+{{- $pod := get $.Values $section | default dict }}
+{{- range $path, $_ := $pod.volumeMounts }}
+{{- with get $owned.mounts $path }}
+OPS003 {{ $section }}.volumeMounts.{{ $path }}: the chart mounts its volume {{ . }} there; choose another path{{ if has . (list "tmp" "home" "cache") }}, or replace the volume with {{ $section }}.volumes.{{ . }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $name, $_ := $pod.volumes }}
+{{- with get $owned.volumes $name }}
+OPS003 {{ $section }}.volumes.{{ $name }} is the name of a volume of the chart; {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.rules.probes: one handler a probe, and no HTTP where nothing answers. Context: root. Gives lines. */}}
+{{- define "serving.rules.probes" -}}
+{{- $http := (include "serving.ports" . | fromJson).http | toString }}
+{{- range $section := list "pod" "leader" "worker" }}
+{{- range $kind, $probe := (get $.Values $section | default dict).probes | default dict }}
+{{- $handlers := list }}
+{{- range $handler := list "exec" "grpc" "httpGet" "tcpSocket" }}
+{{- if get ($probe | default dict) $handler }}
+{{- $handlers = append $handlers $handler }}
+{{- end }}
+{{- end }}
+{{- if gt (len $handlers) 1 }}
+OPS004 {{ $section }}.probes.{{ $kind }} has {{ len $handlers }} handlers ({{ join ", " $handlers }}), but a probe has one; set the others to null
+{{- end }}
+{{- if and (ne $section "leader") (gt (int $.Values.group.nodes) 1) (has "httpGet" $handlers) (has (toString $probe.httpGet.port) (list "http" $http)) }}
+OPS004 {{ $section }}.probes.{{ $kind }} asks the engine's port {{ $probe.httpGet.port }} on the worker role, but only the leader serves HTTP; move it to leader.probes.{{ $kind }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.rules.weights: what a source of weights needs. Context: root. Gives lines. */}}
+{{- define "serving.rules.weights" -}}
+{{- $weights := .Values.weights }}
+{{- $needs := get (dict "hub" list "pvc" (list "claim") "hostPath" (list "path")) $weights.source }}
+{{- $takes := get (dict "hub" (list "tokenSecret") "pvc" (list "claim" "path") "hostPath" (list "path")) $weights.source }}
+{{- range $key := $needs }}
+{{- if not (get $weights $key) }}
+OPS005 weights.source is {{ $weights.source }}, but weights.{{ $key }} is not set; set it
+{{- end }}
+{{- end }}
+{{- range $key, $value := omit $weights "source" }}
+{{- if and $value (not (has $key $takes)) }}
+OPS005 weights.{{ $key }} is set, but has no meaning with weights.source {{ $weights.source }}; remove it or change the source
+{{- end }}
+{{- end }}
+{{- if and (eq $weights.source "hostPath") $weights.path (not (hasPrefix "/" $weights.path)) }}
+OPS005 weights.path is {{ $weights.path }}, but on a node it must be absolute; begin it with /
+{{- end }}
+{{- end }}

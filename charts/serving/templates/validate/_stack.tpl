@@ -1,0 +1,57 @@
+{{- /* Rules that hold on every stack. A stack's own are in stack/_<stack>.tpl. */}}
+
+{{- /* serving.rules.stack: foreign blocks, and a rollout that cannot move. Context: root. Gives lines. */}}
+{{- define "serving.rules.stack" -}}
+{{- range $block, $given := omit .Values.stack "name" }}
+{{- if and $given (ne $block $.Values.stack.name) }}
+STK006 stack.{{ $block }} is set, but stack.name is {{ $.Values.stack.name }}; remove the block
+{{- end }}
+{{- end }}
+{{- $rollout := include "serving.rollout" . | fromJson }}
+{{- if and (gt $rollout.replicas 0.0) (eq (addf $rollout.unavailable $rollout.surge) 0.0) }}
+STK003 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values.rollout.maxUnavailable }} and maxSurge {{ .Values.rollout.maxSurge }} both come to 0 groups, so no upgrade can begin; set rollout.maxUnavailable: 1
+{{- end }}
+{{- end }}
+
+{{- /* serving.rollout: replicas, and the groups that maxUnavailable (rounded down) and maxSurge (rounded up) come to.
+       Context: root. Gives JSON. */}}
+{{- define "serving.rollout" -}}
+{{- $replicas := int .Values.replicas }}
+{{- $groups := dict "replicas" $replicas }}
+{{- range $name, $value := dict "unavailable" .Values.rollout.maxUnavailable "surge" .Values.rollout.maxSurge }}
+{{- $number := int (trimSuffix "%" (toString $value)) }}
+{{- if contains "%" (toString $value) }}
+{{- $share := divf (mul $number $replicas) 100 }}
+{{- $number = eq $name "surge" | ternary (ceil $share) (floor $share) }}
+{{- end }}
+{{- $_ := set $groups $name $number }}
+{{- end }}
+{{- toJson $groups }}
+{{- end }}
+
+{{- /* serving.rule.name: is a name possible. Context: list of the name, its greatest length and why. Gives lines. */}}
+{{- define "serving.rule.name" -}}
+{{- $name := first . }}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) }}
+STK002 name {{ $name | quote }} is not possible: it must begin with a lower-case letter, end with a letter or digit and hold only a-z, 0-9 and -; choose another release name or set fullnameOverride
+{{- end }}
+{{- if gt (len $name) (index . 1) }}
+STK002 name {{ $name | quote }} has {{ len $name }} characters, but {{ index . 1 }} is the limit ({{ last . }}); choose a shorter release name or set fullnameOverride
+{{- end }}
+{{- end }}
+
+{{- /* serving.rules.metadata: labels and annotations that are not the user's to set. Context: root. Gives lines. */}}
+{{- define "serving.rules.metadata" -}}
+{{- $owned := (include "serving.owned" . | fromYaml).metadata }}
+{{- range $section := list "pod" "leader" "worker" }}
+{{- range $field := list "labels" "annotations" }}
+{{- range $key, $_ := get (get $.Values $section | default dict) $field | default dict }}
+{{- range $row := $owned }}
+{{- if or (eq $key $row.key) (and (hasSuffix "/" $row.key) (hasPrefix $row.key $key)) }}
+STK005 {{ $section }}.{{ $field }} sets {{ $key }}, which is not for the values to set; remove it, and use {{ $row.use }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
