@@ -48,19 +48,29 @@ def coalesce(defaults: Values, user: Values) -> Values:
     -------
     Values
         What the templates and the schema see. A ``null`` removes the default of its key; for a key without default
-        it stays ``null``. Where one side is a map and the other is not, the user's value is kept.
+        it stays ``null``. A default that is itself ``null`` is none. Where one side is a map and the other is not,
+        the user's value is kept.
     """
     merged = dict(user)
     for key, default in defaults.items():
         if key not in user:
-            merged[key] = default
+            if default is not None:
+                merged[key] = _without_nulls(default) if isinstance(default, dict) else default
             continue
         value = user[key]
         if value is None:
             del merged[key]
         elif isinstance(value, dict) and isinstance(default, dict):
-            merged[key] = coalesce(default, value)
+            merged[key] = coalesce(_without_nulls(default), value)
     return merged
+
+
+def _without_nulls(defaults: Values) -> Values:
+    return {
+        key: _without_nulls(value) if isinstance(value, dict) else value
+        for key, value in defaults.items()
+        if value is not None
+    }
 
 
 def _lay(under: Values, over: Values) -> Values:

@@ -1,0 +1,52 @@
+"""Fixtures of the package's tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockstep import helm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class DebugChart:
+    """A chart that prints its values as JSON: what Helm understood."""
+
+    folder: Path
+
+    def values_of(self, *texts: str, defaults: str = "{}") -> object:
+        """Return the values after Helm has read the texts, the first lowest, over the chart's defaults."""
+        done = self._run(texts, defaults)
+        assert not done.returncode, done.stderr
+        return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+
+    def refuses(self, text: str) -> bool:
+        """Say whether Helm refuses a text."""
+        return self._run((text,), "{}").returncode != 0
+
+    def _run(self, texts: tuple[str, ...], defaults: str) -> subprocess.CompletedProcess[str]:
+        (self.folder / "values.yaml").write_text(defaults, encoding="utf-8")
+        files = [self.folder.parent / f"values-{index}.yaml" for index in range(len(texts))]
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text, encoding="utf-8")
+        flags = [word for file in files for word in ("-f", file)]
+        return subprocess.run(
+            [helm.find(), "template", "x", self.folder, *flags], capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="session")
+def debug_chart(tmp_path_factory: pytest.TempPathFactory) -> DebugChart:
+    """Make the chart once."""
+    folder = tmp_path_factory.mktemp("debug") / "chart"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: debug\nversion: 0.1.0\n")
+    (folder / "templates" / "values.yaml").write_text("{{ toJson .Values }}\n")
+    return DebugChart(folder)
