@@ -11,7 +11,7 @@
 {{- $_ := set $files $path (toString $content) }}
 {{- end }}
 {{- end }}
-{{- range $path := list "launch.sh" $engine }}
+{{- range $path := list "launch.sh" "supervisor.py" $engine }}
 {{- if not (hasKey $files $path) }}
 {{- fail (printf "this copy of the chart is incomplete: files/launch/%s is not in it" $path) }}
 {{- end }}
