@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lockstep.model.families import FAMILIES
@@ -36,7 +37,7 @@ class UnknownArchitecture(ConfigError):  # noqa: N818 - it is a limit of ours, n
 
 
 def load_config(path: Path) -> ModelShape:
-    """Read a config.json, and the hf_quant_config.json beside it when there is one.
+    """Read a config.json, with the hf_quant_config.json and the safetensors index that may lie beside it.
 
     Parameters
     ----------
@@ -60,7 +61,17 @@ def load_config(path: Path) -> ModelShape:
     beside = path.with_name("hf_quant_config.json")
     if beside.is_file() and "quantization_config" not in config:
         config = merged(config, load_json(beside))
-    return read_config(config, str(path))
+    index = path.with_name("model.safetensors.index.json")
+    size = index_bytes(index) if index.is_file() else None
+    return replace(read_config(config, str(path)), checkpoint=size)
+
+
+def index_bytes(path: Path) -> int:
+    """Return ``metadata.total_size`` of a safetensors index: bytes of all tensors of the checkpoint."""
+    metadata = Keys(str(path), load_json(path)).section("metadata")
+    if metadata is None:
+        raise ConfigError(str(path), "metadata is missing; metadata.total_size is needed")
+    return metadata.positive("total_size")
 
 
 def load_json(path: Path) -> dict[str, object]:

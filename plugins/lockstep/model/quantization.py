@@ -144,7 +144,7 @@ def read_mxfp4(config: Keys, layers: int) -> Quantization:
 def read_groups(config: Keys, layers: int) -> Quantization:
     """GPTQ and AWQ: ``bits`` wide integers, and for each group a 16-bit scale and a zero point."""
     bits = config.integer("bits", "w_bit", default=4)
-    # -1 says one group for a whole row of inputs.
+
     group = (
         None if config.values.get("group_size") == -1 else config.positive("group_size", "q_group_size", default=128)
     )

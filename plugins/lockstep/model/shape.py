@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -441,6 +442,8 @@ class ModelShape:
         Layers for multi-token prediction; loaded only when speculative decoding asks for them.
     vision
         The vision tower; None for text models.
+    checkpoint
+        Bytes of all its files, as its safetensors index says; None when there is no index.
     """
 
     name: str
@@ -454,22 +457,28 @@ class ModelShape:
     context: int
     draft: tuple[Layer, ...] = field(default=())
     vision: Vision | None = None
+    checkpoint: int | None = None
 
     @property
     def heads(self) -> int:
         """Attention heads (the fewest of any layer, 0 when no layer has attention)."""
         return min((m.heads for m in self.attention), default=0)
 
-    @property
+    @cached_property
+    def kinds(self) -> tuple[Layer, ...]:
+        """The different layers, each once, in order of appearance."""
+        return tuple(dict.fromkeys(self.layers))
+
+    @cached_property
     def attention(self) -> tuple[Attention | LatentAttention | CompressedAttention, ...]:
-        """The mixer of each layer that keeps a cache of keys and values."""
-        kinds = (Attention, LatentAttention, CompressedAttention)
-        return tuple(layer.mixer for layer in self.layers if isinstance(layer.mixer, kinds))
+        """The different mixers that keep a cache of keys and values, each once."""
+        keeping = (Attention, LatentAttention, CompressedAttention)
+        return tuple(dict.fromkeys(layer.mixer for layer in self.kinds if isinstance(layer.mixer, keeping)))
 
     @property
     def experts(self) -> Experts | None:
         """The mixture-of-experts block; None for a dense model."""
-        return next((layer.block for layer in self.layers if isinstance(layer.block, Experts)), None)
+        return next((layer.block for layer in self.kinds if isinstance(layer.block, Experts)), None)
 
     @property
     def latent(self) -> bool:
