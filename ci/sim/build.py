@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from ci.sim.component import fill, load
 from ci.sim.folders import CACHE, program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ci.sim.component import Component
 
 
@@ -105,32 +108,25 @@ def compile_one(
         go.append(f"-overlay={overlay}")
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
     total = len(go_packages(component, package, environment))
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            ["nice", "-n", "19", *go, "-o", str(target / binary), package],
+    command = ["nice", "-n", "19", *go, "-o", str(target / binary), package]
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command,
             cwd=component.tools,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-        )
-        left = threading.TIMEOUT_MAX if deadline is None else max(0.0, deadline - time.monotonic())
-        stop = threading.Timer(left, end, [process])
-        stop.daemon = True
-        stop.start()
-        progress = Progress(binary, total)
-        try:
-            for line in process.stdout or ():
-                output.write(line)
-                progress.step()
-        except BaseException:
-            end(process)
-            raise
-        finally:
-            stop.cancel()
-            progress.close()
-    if process.wait() and deadline and time.monotonic() >= deadline:
+        ) as process,
+        bounded(process, deadline),
+        Progress(binary, total) as progress,
+    ):
+        for line in process.stdout or ():
+            output.write(line)
+            progress.step()
+    if process.returncode and deadline is not None and time.monotonic() >= deadline:
         raise OutOfTimeError(binary)
     if process.returncode:
         tail = "".join(log.read_text().splitlines(keepends=True)[-10:])
@@ -171,10 +167,25 @@ def write_patch(component: Component, folder: Path) -> Path | None:
     return overlay
 
 
-def end(process: subprocess.Popen[str]) -> None:
-    """End a build with all its compilers."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+@contextmanager
+def bounded(process: subprocess.Popen[str], deadline: float | None) -> Iterator[None]:
+    """End a build with all its compilers at the deadline, or when something else goes wrong here."""
+
+    def end() -> None:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    left = threading.TIMEOUT_MAX if deadline is None else max(0.0, deadline - time.monotonic())
+    timer = threading.Timer(left, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except BaseException:
+        end()
+        raise
+    finally:
+        timer.cancel()
 
 
 class Progress:
@@ -200,8 +211,10 @@ class Progress:
         text = f"sim: {self.name:<24} {bar:<24} {self.done} packages of at most {self.total}, {seconds:.0f} s"
         print(f"{before}{text}", end="" if before else "\n", file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Leave the line."""
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self.terminal and self.done:
             self.show("\r")
             print(file=sys.stderr)

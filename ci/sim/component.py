@@ -83,7 +83,8 @@ class Component:
         ValueError
             The pinned requirements do not name the module.
         """
-        pinned = re.search(rf"^\s*(?:require )?{re.escape(self.module)} (v\S+)", (self.tools / "go.mod").read_text(), re.M)
+        pins = (self.tools / "go.mod").read_text()
+        pinned = re.search(rf"^\s*(?:require )?{re.escape(self.module)} (v\S+)", pins, re.MULTILINE)
         if not pinned:
             raise ValueError(f"{self.tools}/go.mod does not require {self.module}")
         return pinned[1]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PATIENCE = 8.0  # seconds between SIGTERM and SIGKILL
+CHILDREN: list[subprocess.Popen[bytes]] = []  # of this Python, kept so that it takes note of their end
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,6 @@ class Running:
 def start(name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> Running:
     """Start a process in a session of its own, so that Ctrl-C reaches only its parent; its output goes to a log."""
     with (folder / "logs" / f"{name}.log").open("ab") as log:
-        # Not waited for here: alive() sees a process that has ended as ended, reaped or not.
         process = subprocess.Popen(
             argv,
             cwd=folder,
@@ -43,6 +43,7 @@ def start(name: str, argv: Sequence[str], environment: Mapping[str, str], folder
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
+    CHILDREN.append(process)
     return Running(name, process.pid, started(process.pid) or 0)
 
 
@@ -55,6 +56,9 @@ def stop(processes: Sequence[Running]) -> None:
         time.sleep(0.05)
     for process in processes:
         tell(process, signal.SIGKILL)
+    while any(process.alive for process in processes):
+        time.sleep(0.01)
+    CHILDREN[:] = [child for child in CHILDREN if child.poll() is None]
 
 
 def tell(process: Running, number: signal.Signals) -> None:

@@ -1,0 +1,48 @@
+"""Get a cluster for the suite: start a simulated one, or take the one that a kubeconfig names."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from ci.sim import nodes
+from ci.sim.build import built
+from ci.sim.cluster import Cluster
+from ci.sim.component import ADDONS, CORE, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TYPES = ("sim", "kind", "existing")
+GPU_NODES = 8
+ACCELERATOR = nodes.Accelerator(name="h200-8", resource="nvidia.com/gpu", per_node=8, labels={})
+
+
+@contextmanager
+def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
+    """Give the kubeconfig of a cluster of a type; what was started for it is ended afterwards."""
+    if kind == "sim":
+        cluster = start_simulated(f"test-{os.getpid()}")
+        try:
+            yield cluster.kubeconfig
+        finally:
+            cluster.down()
+        return
+    given = option or os.environ.get("KUBECONFIG")
+    if not given:
+        pytest.fail(f"--cluster-type {kind} takes the cluster from --kubeconfig or KUBECONFIG, and neither is set")
+    yield given
+
+
+def start_simulated(name: str, addons: tuple[str, ...] = ADDONS) -> Cluster:
+    """Start a simulated cluster with those of the add-ons that are built."""
+    missing = [part for part in CORE if not built(load(part))]
+    if missing:
+        pytest.skip(f"the simulated cluster is not built ({', '.join(missing)}): python -m ci.sim build")
+    components = {part: (load(part), built(load(part))) for part in (*CORE, *addons)}
+    cluster = Cluster(name)
+    cluster.up({part: (what, where) for part, (what, where) in components.items() if where}, ACCELERATOR, GPU_NODES)
+    return cluster

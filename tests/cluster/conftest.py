@@ -1,0 +1,123 @@
+"""Fixtures of the cluster suite, on top of those of pytest-helm-charts."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from ci.sim.folders import REPOSITORY, program
+
+from tests.cluster import clusters
+from tests.cluster.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_helm_charts.clusters import Cluster
+    from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc
+
+HERE = REPOSITORY / "tests" / "cluster"
+LEFT = REPOSITORY / "build" / "cluster"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every test below this folder, and skip all of them unless a cluster type is given."""
+    kind = config.getoption("cluster_type")
+    if kind not in (None, *clusters.TYPES):
+        raise pytest.UsageError(f"--cluster-type {kind}: known are {', '.join(clusters.TYPES)}")
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+            if kind is None:
+                item.add_marker(pytest.mark.skip(reason="needs a cluster: --cluster-type sim, kind or existing"))
+
+
+@pytest.fixture(scope="session")
+def kube_config(pytestconfig: pytest.Config) -> Iterator[str]:
+    """Path of the kubeconfig; everything of pytest-helm-charts follows from it."""
+    # Its Cluster.kubectl looks on PATH only.
+    os.environ["PATH"] = f"{program('kubectl').parent}{os.pathsep}{os.environ['PATH']}"
+    with clusters.kubeconfig(pytestconfig.getoption("cluster_type"), pytestconfig.getoption("kubeconfig")) as path:
+        yield str(path)
+
+
+@pytest.fixture(scope="module")
+def api_groups(kube_cluster: Cluster) -> set[str]:
+    """List the API groups that the cluster serves."""
+    versions = kube_cluster.kubectl("api-versions", output_format="")
+    return {version.partition("/")[0] for version in versions.split()}
+
+
+@pytest.fixture
+def lws(api_groups: set[str]) -> None:
+    """Skip without LeaderWorkerSet."""
+    if "leaderworkerset.x-k8s.io" not in api_groups:
+        pytest.skip("the cluster has no LeaderWorkerSet (simulated: python -m ci.sim build lws)")
+
+
+@pytest.fixture(scope="module")
+def simulated(kube_cluster: Cluster) -> bool:
+    """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""
+    return any(
+        "kwok.x-k8s.io/node" in node["metadata"].get("annotations", {}) for node in kube_cluster.kubectl("get nodes")
+    )
+
+
+@pytest.fixture
+def simulation(simulated: bool) -> None:
+    """Skip where pods are real."""
+    if not simulated:
+        pytest.skip("drives simulated pods by annotations: --cluster-type sim")
+
+
+@pytest.fixture
+def release(
+    kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, request: pytest.FixtureRequest
+) -> Iterator[Release]:
+    """Give a release, not yet installed, in a namespace of its own; it goes with the test, its namespace later."""
+    slug = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    namespace = namespace_factory(f"{slug}-{secrets.token_hex(3)}").name
+    release = Release(kube_cluster, namespace)
+    yield release
+    if request.node.stash.get(FAILED, False):
+        folder = dump(release, LEFT / request.node.name)
+        request.node.add_report_section("teardown", "cluster", f"objects, events and logs of the namespace: {folder}")
+    release.uninstall()
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Remember a failure for the fixtures that end afterwards."""
+    report = yield
+    if report.when == "call" and report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+def dump(release: Release, folder: Path) -> Path:
+    """Write what a failed test left: objects, events and logs of its namespace, and the nodes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    base = ["--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace]
+    listing = release.cluster.kubectl("api-resources --namespaced --verbs=list --output=name", output_format="")
+    kinds = ",".join(kind for kind in listing.split() if not kind.startswith("events"))
+    looks = {
+        "objects.yaml": ["get", kinds, "--output", "yaml", "--ignore-not-found"],
+        "events.txt": ["get", "events", "--sort-by", ".lastTimestamp"],
+        "pods.txt": ["describe", "pods"],
+        "nodes.txt": ["get", "nodes", "--output", "wide"],
+    }
+    for pod in release.pods():
+        name = pod["metadata"]["name"]
+        looks[f"log-{name}.txt"] = ["logs", name, "--all-containers", "--tail", "500"]
+    for file, command in looks.items():
+        done = subprocess.run([program("kubectl"), *base, *command], capture_output=True, text=True, check=False)
+        (folder / file).write_text(done.stdout + done.stderr)
+    return folder

@@ -1,0 +1,178 @@
+"""One Helm release in its namespace: install, change, observe."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from ci.sim.folders import REPOSITORY, program
+
+from tests.cluster.waiting import calm, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_helm_charts.clusters import Cluster
+
+Manifest = dict[str, Any]
+Completed = subprocess.CompletedProcess
+CHART = REPOSITORY / "charts" / "serving"
+EXAMPLES = sorted((REPOSITORY / "values" / "examples").glob("*.yaml"))
+GROUP = "leaderworkerset.sigs.k8s.io/group-index"
+WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
+
+
+def two_nodes(**changes: Any) -> Manifest:
+    """Values of a model on groups of two 8-GPU nodes, with top-level keys replaced or added."""
+    values = {
+        "model": {"id": "deepseek-ai/DeepSeek-R1"},
+        "engine": {"name": "vllm"},
+        "stack": {"name": "lws"},
+        "group": {"nodes": 2, "gpusPerNode": 8},
+    }
+    return {**values, **changes}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release by its name; nothing is cached, every look goes to the API server."""
+
+    cluster: Cluster
+    namespace: str
+    name: str = "model"
+
+    # What is done
+
+    def helm(
+        self, *arguments: str, values: Manifest | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Helm in the namespace, with ``values`` on its standard input."""
+        command = [str(program("helm")), *arguments, "--namespace", self.namespace]
+        if self.cluster.kube_config_path:
+            command += ["--kubeconfig", self.cluster.kube_config_path]
+        if values is not None:
+            command += ["--values", "-"]
+        text = yaml.safe_dump(values) if values is not None else None
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert not (check and done.returncode), f"{' '.join(arguments)} failed: {done.stderr}"
+        return done
+
+    def apply(self, values: Manifest, *files: Path, check: bool = True) -> Completed:
+        """Install or upgrade with ``values`` above the files."""
+        beneath = [word for file in files for word in ("--values", str(file))]
+        return self.helm("upgrade", "--install", self.name, str(CHART), *beneath, values=values, check=check)
+
+    def uninstall(self) -> None:
+        """Remove the release."""
+        self.helm("uninstall", self.name, "--ignore-not-found")
+
+    def annotate(self, pod: str, text: str) -> None:
+        """Set or remove (``key-``) an annotation of one live pod."""
+        self.cluster.kubectl(f"annotate pod {pod} --overwrite {text}", namespace=self.namespace)
+
+    def delete_pod(self, pod: str) -> None:
+        """Delete a pod as ``kubectl delete pod`` does, without waiting for it to go."""
+        self.cluster.kubectl(f"delete pod {pod} --wait=false", namespace=self.namespace)
+
+    # What is seen
+
+    def get(self, kinds: str, selector: str = "") -> list[Manifest]:
+        """List objects of the namespace."""
+        options = {"selector": selector} if selector else {}
+        found: list[Manifest] = self.cluster.kubectl(f"get {kinds}", namespace=self.namespace, **options)
+        return found
+
+    def one(self, kind: str, name: str) -> Manifest:
+        """Read one object."""
+        found: Manifest = self.cluster.kubectl(f"get {kind} {name}", namespace=self.namespace)
+        return found
+
+    def pods(self) -> list[Manifest]:
+        """List the release's pods, by name."""
+        return sorted(self.get("pods", f"lockstep/release={self.name}"), key=lambda pod: str(pod["metadata"]["name"]))
+
+    def uids(self) -> dict[str, str]:
+        """UIDs of the pods by name."""
+        return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.pods()}
+
+    def group(self, index: int) -> dict[str, str]:
+        """UIDs of the pods of one group by name."""
+        return {
+            pod["metadata"]["name"]: pod["metadata"]["uid"]
+            for pod in self.pods()
+            if pod["metadata"]["labels"].get(GROUP) == str(index)
+        }
+
+    def ready(self, pods: int, image: str | None = None) -> list[Manifest]:
+        """Wait until there are exactly so many pods, all Ready and none leaving, and return them.
+
+        ``helm --wait`` does not know a LeaderWorkerSet, and its status has no observedGeneration: only the pods tell.
+        """
+
+        def look() -> list[Manifest]:
+            found = self.pods()
+            right = [pod for pod in found if is_ready(pod) and (image is None or image in images(pod))]
+            return found if len(found) == len(right) == pods else []
+
+        return eventually(f"{pods} Ready pods of {self.name}" + (f" with {image}" if image else ""), look)
+
+    def settled(self) -> dict[str, str]:
+        """Wait until no pod comes or goes, and return the UIDs."""
+        return calm(f"pods of {self.name}", self.uids)
+
+    @contextmanager
+    def recorded(self, folder: Path) -> Iterator[list[str]]:
+        """Record the name of every pod that is created meanwhile, also of those that vanish at once.
+
+        The list is filled when the block ends. There must be a pod when it begins.
+        """
+        before = set(self.uids().values())
+        created: list[str] = []
+        file = folder / "pods.json"
+        command = [str(program("kubectl")), "get", "pods", "--watch", "--output-watch-events", "--output", "json"]
+        command += ["--namespace", self.namespace, "--kubeconfig", str(self.cluster.kube_config_path)]
+        with file.open("w") as output, subprocess.Popen(command, stdout=output) as watch:
+            try:
+                eventually("the watch to begin", lambda: len(events(file)) >= len(before))
+                yield created
+            finally:
+                watch.terminate()
+        added = [event["object"]["metadata"] for event in events(file) if event["type"] == "ADDED"]
+        created.extend(pod["name"] for pod in added if pod["uid"] not in before)
+
+
+def events(file: Path) -> list[Manifest]:
+    """Read the complete JSON documents that ``kubectl --watch`` has written so far."""
+    text, found, decoder = file.read_text(), [], json.JSONDecoder()
+    while text:
+        try:
+            event, end = decoder.raw_decode(text)
+        except json.JSONDecodeError:
+            break  # not written to its end yet
+        found.append(event)
+        text = text[end:].lstrip()
+    return found
+
+
+def is_ready(pod: Manifest) -> bool:
+    """Whether a pod is Ready and stays."""
+    conditions = pod["status"].get("conditions") or []
+    return "deletionTimestamp" not in pod["metadata"] and any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
+
+
+def images(pod: Manifest) -> set[str]:
+    """Images of a pod's containers."""
+    return {container["image"] for container in pod["spec"]["containers"]}
+
+
+def environment(pod: Manifest) -> dict[str, str]:
+    """Variables of the engine container as the API server stored them; those from a field are left out."""
+    engine = next(container for container in pod["spec"]["containers"] if container["name"] == "engine")
+    return {variable["name"]: variable["value"] for variable in engine["env"] if "value" in variable}

@@ -1,0 +1,77 @@
+"""What a lost pod, a crashed container and a lost node cost: the one group, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.release import two_nodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.release import Release
+
+pytestmark = pytest.mark.usefixtures("lws")
+
+
+def test_a_deleted_worker_recreates_its_group_only(release: Release, tmp_path: Path) -> None:
+    """The leader of the same group is replaced too, once; the other group keeps its pods."""
+    release.apply(two_nodes(replicas=2))
+    release.ready(4)
+    other = release.group(0)
+
+    with release.recorded(tmp_path) as created:
+        release.delete_pod("model-1-1")
+        release.settled()
+        release.ready(4)
+
+    assert ["model-1", "model-1-1"] == sorted(created)
+    assert other == release.group(0)
+
+
+@pytest.mark.usefixtures("simulation")
+@pytest.mark.parametrize("pod", ["model-1", "model-1-1"], ids=["leader", "worker"])
+def test_a_restarted_container_recreates_its_group_only(release: Release, tmp_path: Path, pod: str) -> None:
+    """The supervisor has given up, kubelet restarts the container, and LeaderWorkerSet takes the group anew."""
+    release.apply(two_nodes(replicas=2))
+    release.ready(4)
+    other = release.group(0)
+
+    with release.recorded(tmp_path) as created:
+        release.annotate(pod, "sim/restarts=1")
+        release.settled()
+        release.ready(4)
+
+    assert ["model-1", "model-1-1"] == sorted(created)
+    assert other == release.group(0)
+
+
+def test_with_replace_a_deleted_worker_comes_back_alone(release: Release, tmp_path: Path) -> None:
+    """``onPodLoss: replace`` leaves the group to the supervisor: one new pod, the leader stays."""
+    release.apply(two_nodes(stack={"name": "lws", "lws": {"onPodLoss": "replace"}}))
+    release.ready(2)
+    leader = release.uids()["model-0"]
+
+    with release.recorded(tmp_path) as created:
+        release.delete_pod("model-0-1")
+        release.settled()
+        release.ready(2)
+
+    assert ["model-0-1"] == created
+    assert leader == release.uids()["model-0"]
+
+
+def test_a_deleted_leader_recreates_its_group_only(release: Release) -> None:
+    """LeaderWorkerSet 0.8 may do it twice (kubernetes-sigs/lws#804); the group ends Ready and the other never moves."""
+    release.apply(two_nodes(replicas=2))
+    release.ready(4)
+    other, lost = release.group(0), release.group(1)
+
+    release.delete_pod("model-1")
+    release.settled()
+    release.ready(4)
+
+    assert other == release.group(0)
+    assert set(lost.values()).isdisjoint(release.group(1).values())

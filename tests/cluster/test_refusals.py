@@ -1,0 +1,122 @@
+"""``lockstep check`` refuses what the controllers refuse or never finish, in the same cases and for the same reason."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.cluster.release import CHART, two_nodes
+from tests.cluster.waiting import eventually
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.release import Manifest, Release
+
+pytestmark = pytest.mark.usefixtures("lws")
+
+
+def check(folder: Path, values: Manifest, name: str = "model") -> set[str]:
+    """Codes of the errors that ``lockstep check`` finds."""
+    file = folder / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(values))
+    command = [sys.executable, "-m", "lockstep", "check", str(file), "--chart", str(CHART), "--output", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    findings = json.loads(done.stdout)["findings"]
+    return {finding["code"] for finding in findings if finding["severity"] == "error"}
+
+
+def server_says(release: Release, manifest: Manifest) -> str:
+    """Ask the API server for its answer to an object with strict validation; empty when it takes it."""
+    command = ["kubectl", "--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace]
+    command += ["apply", "--dry-run=server", "--validate=strict", "--filename", "-"]
+    done = subprocess.run(command, input=yaml.safe_dump(manifest), capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def group(release: Release, name: str = "model") -> Manifest:
+    """Render the two-node LeaderWorkerSet, to be spoiled by hand where the chart itself would refuse."""
+    text = release.helm("template", "model", str(CHART), values=two_nodes()).stdout
+    found = next(item for item in yaml.safe_load_all(text) if item and item["kind"] == "LeaderWorkerSet")
+    found["metadata"]["name"] = name
+    return dict(found)
+
+
+def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: Release, tmp_path: Path) -> None:
+    """STK003: maxUnavailable 0 and maxSurge 0."""
+    rollout = {"maxUnavailable": 0, "maxSurge": 0, "partition": 0}
+    spoiled = group(release)
+    spoiled["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"] = rollout
+
+    answer = server_says(release, spoiled)
+
+    assert "must not be 0" in answer
+    assert "STK003" in check(tmp_path, two_nodes(rollout=rollout))
+
+
+@pytest.mark.parametrize("name", ["1model", "model.a"], ids=["starts with a digit", "holds a dot"])
+def test_a_name_that_is_no_dns_label_is_refused_by_both(release: Release, tmp_path: Path, name: str) -> None:
+    """STK002: Services and pods carry the name."""
+    answer = server_says(release, group(release, name))
+
+    assert "DNS-1035" in answer
+    assert "STK002" in check(tmp_path, two_nodes(), name=name)
+
+
+def test_a_name_that_is_too_long_is_accepted_and_never_makes_workers(release: Release, tmp_path: Path) -> None:
+    """STK002: the API server takes the LeaderWorkerSet; the pods are what it refuses, much later."""
+    name = "m" * 52
+
+    assert not server_says(release, group(release, name))
+    assert "STK002" in check(tmp_path, two_nodes(), name=name)
+
+
+def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path: Path) -> None:
+    """STK004: LeaderWorkerSet 0.8 takes the surge group away at once and replaces nothing."""
+    rollout = {"maxUnavailable": 0, "maxSurge": 1, "partition": 0}
+    release.apply(two_nodes())
+    release.ready(2)
+    before = release.uids()
+    changes: list[dict[str, Any]] = [
+        {"op": "replace", "path": "/spec/rolloutStrategy/rollingUpdateConfiguration", "value": rollout},
+        *(
+            {"op": "replace", "path": f"/spec/leaderWorkerTemplate/{role}/spec/containers/0/image", "value": "new:1"}
+            for role in ("leaderTemplate", "workerTemplate")
+        ),
+    ]
+
+    release.cluster.kubectl(
+        f"patch leaderworkerset model --type=json --patch={json.dumps(changes, separators=(',', ':'))}",
+        namespace=release.namespace,
+    )
+    eventually("the surge group to be taken away", lambda: "deleting surge replica" in said(release))
+    after = release.settled()
+
+    assert before == after
+    assert "STK004" in check(tmp_path, two_nodes(rollout=rollout))
+
+
+def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path: Path) -> None:
+    """OPS001: the LeaderWorkerSet is accepted, its pods never are."""
+    resources = {"requests": {"nvidia.com/gpu": "4"}, "limits": {"nvidia.com/gpu": "8"}}
+    spoiled = group(release)
+    spoiled["metadata"]["namespace"] = release.namespace
+    for role in ("leaderTemplate", "workerTemplate"):
+        spoiled["spec"]["leaderWorkerTemplate"][role]["spec"]["containers"][0]["resources"] = resources
+        spoiled["spec"]["leaderWorkerTemplate"][role]["spec"].pop("serviceAccountName", None)
+
+    release.cluster.kubectl("apply", std_input=json.dumps(spoiled), namespace=release.namespace)
+
+    assert eventually("the refusal", lambda: "must be equal to" in said(release) and "nvidia.com/gpu" in said(release))
+    assert [] == release.pods()
+    assert "OPS001" in check(tmp_path, two_nodes(resources=resources))
+
+
+def said(release: Release) -> str:
+    """Messages of all events of the namespace."""
+    return "\n".join(event.get("message", "") for event in release.get("events"))

@@ -1,0 +1,125 @@
+"""A change rolls each group exactly once, or none; nothing deadlocks.
+
+The pods are slow to be Ready here, as models are: an update that does not wait would take all groups at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.release import CHART, GROUP, two_nodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.release import Manifest, Release
+
+pytestmark = pytest.mark.usefixtures("lws")
+
+ALL = ["model-0", "model-0-1", "model-1", "model-1-1"]
+SLOW = {"annotations": {"sim/ready-delay": "2s"}}
+
+
+def image(tag: str) -> Manifest:
+    """Values that choose an image."""
+    return {"name": "vllm", "image": {"tag": tag}}
+
+
+def test_a_new_image_rolls_each_group_once(release: Release, tmp_path: Path) -> None:
+    """Every pod is replaced once, and the second group only when the first is Ready again."""
+    release.apply(two_nodes(replicas=2, pod=SLOW, engine=image("v0.11.1")))
+    release.ready(4)
+
+    with release.recorded(tmp_path) as created:
+        release.apply(two_nodes(replicas=2, pod=SLOW, engine=image("v0.11.2")))
+        after = release.ready(4, image="vllm/vllm-openai:v0.11.2")
+        release.settled()
+
+    assert ALL == sorted(created)
+    assert {"0", "1"} == {pod["metadata"]["labels"][GROUP] for pod in after}
+
+
+def test_a_no_op_upgrade_rolls_nothing(release: Release, tmp_path: Path) -> None:
+    """The same values again, as Argo CD applies them: no pod is created."""
+    release.apply(two_nodes(replicas=2))
+    release.ready(4)
+    before = release.uids()
+
+    with release.recorded(tmp_path) as created:
+        release.apply(two_nodes(replicas=2))
+        release.settled()
+
+    assert [] == created
+    assert before == release.uids()
+
+
+def test_an_edited_launch_script_rolls_each_group_once(release: Release, tmp_path: Path) -> None:
+    """A script lies in a ConfigMap, whose change alone would replace no pod."""
+    release.apply(two_nodes(replicas=2, pod=SLOW))
+    release.ready(4)
+    edited = edited_chart(tmp_path)
+
+    with release.recorded(tmp_path) as created:
+        release.helm("upgrade", release.name, str(edited), values=two_nodes(replicas=2, pod=SLOW))
+        release.settled()
+        release.ready(4)
+
+    assert ALL == sorted(created)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"group": {"nodes": 2, "gpusPerNode": 4}}, id="GPUs of a node"),
+        pytest.param({"group": {"nodes": 3, "gpusPerNode": 8}}, id="nodes of a group"),
+        pytest.param({"pod": {"tolerations": {"spot": {"key": "spot", "operator": "Exists"}}}}, id="tolerations"),
+        pytest.param({"engine": {"name": "vllm", "args": {"max-model-len": 32768}}}, id="engine arguments"),
+        pytest.param({"sharedMemory": {"size": "32Gi"}}, id="shared memory"),
+        pytest.param({"rollout": {"maxUnavailable": 1, "maxSurge": 1, "partition": 0}}, id="surge"),
+    ],
+)
+def test_a_change_goes_through(release: Release, change: dict[str, Any]) -> None:
+    """LeaderWorkerSet freezes nothing that values can change."""
+    release.apply(two_nodes(replicas=2))
+    release.ready(4)
+
+    release.apply(two_nodes(replicas=2, **change))
+    size = change.get("group", {}).get("nodes", 2)
+    release.settled()
+    pods = release.ready(2 * size)
+    revisions = {pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/template-revision-hash"] for pod in pods}
+
+    assert 1 == len(revisions)
+
+
+def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
+    """Only groups from the partition up get the new image; the others keep their pods."""
+    held = {"maxUnavailable": 1, "maxSurge": 0, "partition": 1}
+    release.apply(two_nodes(replicas=2, engine=image("v0.11.1"), rollout=held))
+    release.ready(4)
+    before = release.group(0)
+
+    release.apply(two_nodes(replicas=2, engine=image("v0.11.2"), rollout=held))
+    release.settled()
+    release.ready(4)
+
+    assert before == release.group(0)
+    assert {"vllm/vllm-openai:v0.11.2"} == {
+        container["image"]
+        for pod in release.pods()
+        if pod["metadata"]["labels"][GROUP] == "1"
+        for container in pod["spec"]["containers"]
+    }
+
+
+def edited_chart(folder: Path) -> Path:
+    """Copy the chart and add a line to its launch script."""
+    import shutil
+
+    copy = folder / "serving"
+    shutil.copytree(CHART, copy)
+    script = copy / "files" / "launch" / "launch.sh"
+    script.write_text(script.read_text() + "# edited\n")
+    return copy
