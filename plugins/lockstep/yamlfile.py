@@ -228,7 +228,7 @@ def _key(node: yaml.Node) -> str:
         raise ValuesError("a key must be text", _line(node))
     value = node.value if _NOT_FINITE.fullmatch(node.value) else _scalar(node)
     if value is None:
-        raise ValuesError("a key is missing in front of the `:`", _line(node))
+        raise ValuesError("a key must be text, not null", _line(node))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,0 +1,81 @@
+"""The checks: each a generator over one release, registered here once.
+
+A check reads like the rule it states. It yields :class:`lockstep.findings.Finding` and never raises.
+Rules that the chart holds, too, stand in ``charts/serving/templates``; ``tests/cases`` keeps the two in step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lockstep.checks import engine, layout, metadata, names, network, pod, rollout, schema, security, stack, weights
+from lockstep.errors import ValuesError
+from lockstep.findings import Finding
+from lockstep.release import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lockstep.inputs import Input
+    from lockstep.release import Release
+
+    Check: TypeAlias = Callable[[Release], Iterator[Finding]]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    layout.law,
+    layout.tensor_across_nodes,
+    engine.derived_flags,
+    engine.flags_given_twice,
+    engine.owned_variables,
+    engine.multi_node_version,
+    network.gloo_interface,
+    stack.foreign_blocks,
+    stack.one_node_deployment,
+    stack.partition,
+    stack.groups_without_gang,
+    rollout.no_progress,
+    rollout.surge_of_one,
+    rollout.downtime,
+    names.possible,
+    names.length,
+    metadata.owned_keys,
+    pod.gpu_requests,
+    pod.shared_memory,
+    pod.mounts,
+    pod.probes,
+    weights.settings,
+    weights.download,
+    security.memory_lock,
+    security.host_path,
+)
+
+
+def run(given: Input) -> list[Finding]:
+    """Check one release.
+
+    Parameters
+    ----------
+    given : Input
+        The release.
+
+    Returns
+    -------
+    list of Finding
+        All findings. A file that cannot be read, or values that do not fit the schema, end the checks there, as they
+        end Helm: the rules after them would judge values that are not what they seem.
+
+    Raises
+    ------
+    UsageError
+        If a file or the chart is missing.
+    """
+    try:
+        values = given.values()
+    except ValuesError as error:
+        line = {} if error.line is None else {"line": error.line}
+        return [Finding("VAL001", "", str(error), "Mend the file; `helm template` may not notice this.", line)]
+    unfit = [*names.release(given), *schema.check(given.chart, values)]
+    if unfit:
+        return unfit
+    release = build(given, values)
+    return [finding for check in CHECKS for finding in check(release)]

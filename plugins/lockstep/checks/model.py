@@ -1,0 +1,114 @@
+"""The model's shape: heads, widths, layers and blocks against the split that the values ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lockstep.findings import Finding
+from lockstep.memory.flags import Flags
+from lockstep.memory.settings import layout_of, stages_of
+from lockstep.model.config import ConfigError, UnknownArchitecture
+from lockstep.model.rules import tensor_sizes, violations
+from lockstep.model.source import model_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lockstep.memory.layout import Layout
+    from lockstep.model.rules import Violation
+    from lockstep.model.shape import ModelShape
+    from lockstep.release import Release
+
+CODES: Final = {
+    "heads": "PAR002",
+    "kv_heads": "PAR003",
+    "stages": "PAR004",
+    "widths": "PAR005",
+    "blocks": "PAR006",
+    "vocabulary": "PAR007",
+    "expert_flags": "PAR008",
+    "decode_context": "PAR009",
+    "state_heads": "PAR011",
+    "vision": "PAR012",
+}
+
+
+def shape(release: Release) -> Iterator[Finding]:
+    """Refuse a split that the engine refuses once it has read the model's config."""
+    flags = Flags(release.engine.args)
+    try:
+        model = model_of(release)
+    except UnknownArchitecture as error:
+        yield unknown(release, f"{error.where}: architecture {error.architecture} is not one that Lockstep knows")
+        return
+    except ConfigError as error:
+        yield Finding(
+            "PAR021",
+            "model.config",
+            f"model.config cannot be used: {error}",
+            "Copy config.json from the model's repository as it is, and name its path relative to this values file.",
+            {"model.config": release.model.config},
+        )
+        return
+    if model is None:
+        yield unknown(release, f"{release.model.id} is not one of the models that Lockstep knows")
+    elif "hf-overrides" not in flags:
+        yield from against(release, model)
+
+
+def unknown(release: Release, reason: str) -> Finding:
+    """Say that nothing was checked."""
+    return Finding(
+        "PAR020",
+        "model.config" if release.model.config else "model.id",
+        f"{reason}: its shape and its memory were not checked",
+        "Set model.config to the path of the model's config.json, or check heads, layers and memory by hand."
+        if release.model.config is None
+        else "Check heads, layers and memory by hand.",
+        {"model.id": release.model.id},
+    )
+
+
+def against(release: Release, model: ModelShape) -> Iterator[Finding]:
+    """Yield what the model's shape says of the split."""
+    flags = Flags(release.engine.args)
+    layout = layout_of(release)
+    whole = flags.text("mm-encoder-tp-mode") == "data" or flags.on("language-model-only")
+    for violation in violations(model, layout, whole_vision=whole):
+        yield Finding(
+            CODES[violation.rule],
+            violation.path,
+            f"{release.model.id}: {violation.message}",
+            fix(violation, model, layout, whole_vision=whole),
+            {"parallelism.tensor": layout.tensor, "parallelism.pipeline": layout.pipeline},
+        )
+    stages = stages_of(release)
+    if stages is not None and (len(stages) != layout.pipeline or sum(stages) != len(model.layers)):
+        yield Finding(
+            "PAR013",
+            "engine.env.VLLM_PP_LAYER_PARTITION",
+            f"VLLM_PP_LAYER_PARTITION names {len(stages)} stages with {sum(stages)} layers; "
+            f"there are {layout.pipeline} stages and {len(model.layers)} layers",
+            f"Give {layout.pipeline} numbers that add up to {len(model.layers)}, or leave the variable out.",
+        )
+
+
+def fix(violation: Violation, model: ModelShape, layout: Layout, *, whole_vision: bool) -> str:
+    """Say which change mends a violation."""
+    if violation.rule == "stages":
+        return f"Set parallelism.pipeline to at most {len(model.layers)}."
+    if violation.rule == "expert_flags":
+        return "Remove enable-expert-parallel."
+    if violation.rule == "decode_context":
+        return "Set decode-context-parallel-size to 1, or raise parallelism.tensor."
+    sizes = tensor_sizes(model, layout, whole_vision=whole_vision)
+    listed = ", ".join(map(str, sizes))
+    split = next(((t, layout.gpus // t) for t in reversed(sizes) if layout.gpus % t == 0 and t < layout.tensor), None)
+    text = f"Set parallelism.tensor to one of {listed}" if sizes else "No tensor size up to 64 works"
+    if split and split[1] <= len(model.layers):
+        text += f"; these {layout.gpus} GPUs are for instance tensor: {split[0]}, pipeline: {split[1]}"
+    if violation.rule in ("blocks", "widths") and model.experts and not layout.expert_parallel:
+        text += "; or set engine.args.enable-expert-parallel: true where only the experts are too narrow"
+    if violation.rule == "vision":
+        text += "; or set engine.args.mm-encoder-tp-mode: data"
+    return text + "."

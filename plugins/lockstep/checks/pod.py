@@ -1,0 +1,100 @@
+"""The pod: one number of GPUs, memory for /dev/shm, paths and probes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lockstep.findings import Finding
+from lockstep.quantity import amount
+from lockstep.release import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lockstep.release import Release
+
+_HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
+_REPLACEABLE: Final = ("tmp", "home", "cache")
+
+
+def gpu_requests(release: Release) -> Iterator[Finding]:
+    """Refuse a number of GPUs in the resources that is not ``group.gpusPerNode``."""
+    group = release.group
+    for path, resources in release.resources.items():
+        for kind in ("limits", "requests"):
+            asked = table(resources, kind).get(group.resource)
+            if isinstance(asked, (int, float, str)) and amount(asked) != group.gpus_per_node:
+                yield Finding(
+                    "OPS001",
+                    f"{path}.{kind}",
+                    f"{path}.{kind} asks for {asked} {group.resource}, but group.gpusPerNode is {group.gpus_per_node}",
+                    f"Remove it from {path}; it follows from group.gpusPerNode.",
+                    {f"{path}.{kind}.{group.resource}": asked, "group.gpusPerNode": group.gpus_per_node},
+                )
+
+
+def shared_memory(release: Release) -> Iterator[Finding]:
+    """Require /dev/shm to be smaller than the memory limit it counts against."""
+    size = amount(release.shared_memory)
+    for path, resources in release.resources.items():
+        limit = table(resources, "limits").get("memory")
+        bound = amount(limit) if isinstance(limit, (int, float, str)) else None
+        if size is not None and bound is not None and size >= bound:
+            yield Finding(
+                "OPS002",
+                "sharedMemory.size",
+                f"sharedMemory.size is {release.shared_memory}, but {path}.limits.memory is {limit} and /dev/shm "
+                "counts against it",
+                "Lower sharedMemory.size or raise the limit.",
+                {"sharedMemory.size": release.shared_memory, f"{path}.limits.memory": limit},
+            )
+
+
+def mounts(release: Release) -> Iterator[Finding]:
+    """Refuse mount paths and volume names of the chart."""
+    owned = release.owned
+    for section in release.sections:
+        for path in section.volume_mounts:
+            volume = owned.mounts.get(path)
+            if volume is not None:
+                instead = f", or replace the volume with {section.name}.volumes.{volume}"
+                yield Finding(
+                    "OPS003",
+                    f"{section.name}.volumeMounts",
+                    f"{section.name}.volumeMounts.{path}: the chart mounts its volume {volume} there",
+                    f"Choose another path{instead if volume in _REPLACEABLE else ''}.",
+                )
+        for name in section.volumes:
+            if name in owned.volumes:
+                yield Finding(
+                    "OPS003",
+                    f"{section.name}.volumes.{name}",
+                    f"{section.name}.volumes.{name} is the name of a volume of the chart",
+                    f"Choose another name; {owned.volumes[name]}.",
+                )
+
+
+def probes(release: Release) -> Iterator[Finding]:
+    """Refuse a probe with two handlers, and HTTP probes of the engine where only the leader serves."""
+    port = release.owned.ports["http"]
+    for section in release.sections:
+        for kind in section.probes:
+            probe = table(section.probes, kind)
+            path = f"{section.name}.probes.{kind}"
+            handlers = [handler for handler in _HANDLERS if probe.get(handler)]
+            if len(handlers) > 1:
+                yield Finding(
+                    "OPS004",
+                    path,
+                    f"{path} has {len(handlers)} handlers ({', '.join(handlers)}), but a probe has one",
+                    "Set the others to null.",
+                )
+            asked = table(probe, "httpGet").get("port")
+            if section.name != "leader" and release.group.nodes > 1 and asked in ("http", port, str(port)):
+                yield Finding(
+                    "OPS004",
+                    path,
+                    f"{path} asks the engine's port {asked} on the worker role, but only the leader serves HTTP",
+                    f"Move it to leader.probes.{kind}.",
+                    {f"{path}.httpGet.port": asked},
+                )

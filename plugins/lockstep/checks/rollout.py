@@ -1,0 +1,66 @@
+"""Rollout arithmetic: an upgrade must be able to begin and to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lockstep.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lockstep.release import Release, Rollout
+
+
+def no_progress(release: Release) -> Iterator[Finding]:
+    """Refuse a rollout that may neither remove a group nor add one."""
+    rollout = release.rollout
+    if rollout.replicas > 0 and rollout.unavailable + rollout.surge == 0:
+        yield Finding(
+            "STK003",
+            "rollout",
+            f"rollout: with replicas {rollout.replicas}, maxUnavailable {rollout.max_unavailable} and maxSurge "
+            f"{rollout.max_surge} both come to 0 groups, so no upgrade can begin",
+            "Set rollout.maxUnavailable: 1.",
+            _seen(rollout),
+        )
+
+
+def surge_of_one(release: Release) -> Iterator[Finding]:
+    """Refuse a surge as large as the release on LeaderWorkerSet: it drops the surge group and waits for ever."""
+    rollout = release.rollout
+    if (
+        release.stack.name == "lws"
+        and rollout.replicas > 0
+        and rollout.unavailable == 0
+        and 0 < rollout.replicas <= rollout.surge
+    ):
+        yield Finding(
+            "STK004",
+            "rollout",
+            f"rollout: with replicas {rollout.replicas}, maxUnavailable {rollout.max_unavailable} and maxSurge "
+            f"{rollout.max_surge} LeaderWorkerSet never replaces the old group (seen with 0.8)",
+            "Set rollout.maxUnavailable: 1, or replicas above maxSurge.",
+            _seen(rollout),
+        )
+
+
+def downtime(release: Release) -> Iterator[Finding]:
+    """Warn that one group cannot be replaced without a gap."""
+    rollout = release.rollout
+    if rollout.replicas == 1 and rollout.surge == 0:
+        yield Finding(
+            "OPS011",
+            "replicas",
+            "one replica: an upgrade means downtime of a model load",
+            "A second replica avoids it, or (on stack deployment) rollout.maxSurge: 1 with spare nodes.",
+            _seen(rollout),
+        )
+
+
+def _seen(rollout: Rollout) -> dict[str, int | str]:
+    return {
+        "replicas": rollout.replicas,
+        "rollout.maxUnavailable": rollout.max_unavailable,
+        "rollout.maxSurge": rollout.max_surge,
+    }

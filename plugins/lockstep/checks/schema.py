@@ -1,0 +1,198 @@
+"""The chart's schema, with one readable message for each fault."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, cast
+
+from jsonschema.validators import Draft7Validator
+
+from lockstep.findings import Finding
+from lockstep.yamlfile import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from jsonschema.exceptions import ValidationError
+
+    from lockstep.yamlfile import Value, Values
+
+
+def check(chart: Path, values: Values) -> Iterator[Finding]:
+    """Hold values against the chart's schema.
+
+    Parameters
+    ----------
+    chart : Path
+        The chart's folder.
+    values : Values
+        Merged values.
+
+    Yields
+    ------
+    Finding
+        VAL002, one for each fault, ordered by path.
+    """
+    file = chart / "values.schema.json"
+    if not file.is_file():
+        return
+    schema: Values = json.loads(file.read_text(encoding="utf-8"))
+    faults = map(_Fault.of, Draft7Validator(schema).iter_errors(values))
+    for fault in sorted(faults, key=lambda fault: fault.path):
+        yield from _findings(fault, schema)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What a validation error says, with JSON's types."""
+
+    path: str
+    rule: str
+    wanted: Value
+    given: Value
+    schema: Values
+    of_a_key: bool
+
+    @classmethod
+    def of(cls, error: ValidationError) -> _Fault:
+        return cls(
+            dotted(error.absolute_path),
+            str(error.validator),
+            cast("Value", error.validator_value),
+            cast("Value", error.instance),
+            cast("Values", error.schema if isinstance(error.schema, dict) else {}),
+            "propertyNames" in error.absolute_schema_path,
+        )
+
+    @property
+    def properties(self) -> Values:
+        known = self.schema.get("properties")
+        return known if isinstance(known, dict) else {}
+
+
+def _findings(fault: _Fault, schema: Values) -> Iterator[Finding]:
+    path, given = fault.path, fault.given
+    if fault.rule == "additionalProperties" and isinstance(given, dict):
+        for key in given:
+            if key not in fault.properties:
+                yield _unknown(path, key, list(fault.properties), schema)
+    elif fault.rule == "required" and isinstance(given, dict) and isinstance(fault.wanted, list):
+        for key in map(str, fault.wanted):
+            if key not in given:
+                yield _missing(join(path, key), fault.properties.get(key))
+    elif fault.of_a_key:
+        yield Finding("VAL002", path, f'{path} has the key "{given}", which is not possible', _allowed(fault))
+    else:
+        message = f"{path or 'the file'} is {_shown(given)}"
+        yield Finding("VAL002", path, message, _allowed(fault), {path: _short(given)})
+
+
+def _unknown(path: str, key: str, known: list[str], schema: Values) -> Finding:
+    """Name the nearest key: a near spelling here, or the same key elsewhere."""
+    full = join(path, key)
+    near = get_close_matches(key, known, n=1)
+    lowered = {name.lower(): name for name in known}
+    elsewhere = [place for place in _places(schema, "") if place.rpartition(".")[2] == key]
+    if near or key.lower() in lowered:
+        fix = f"Did you mean {join(path, near[0] if near else lowered[key.lower()])}?"
+    elif elsewhere:
+        fix = f"Did you mean {' or '.join(elsewhere[:3])}?"
+    else:
+        fix = f"Remove it; {path or 'the file'} takes {', '.join(known)}."
+    return Finding("VAL002", full, f"{full} is not a key of this chart", fix, {})
+
+
+def _missing(path: str, schema: Value) -> Finding:
+    about = schema.get("description") if isinstance(schema, dict) else None
+    return Finding("VAL002", path, f"{path} is missing", f"Set {path}{f': {about}' if about else '.'}", {})
+
+
+def _allowed(fault: _Fault) -> str:
+    """Say what may stand there instead, in words."""
+    wanted = fault.wanted if isinstance(fault.wanted, list) else [fault.wanted]
+    choices = " or ".join(_KINDS.get(str(choice), str(choice)) for choice in wanted if choice not in (None, "null"))
+    bound = _BOUNDS.get(fault.rule)
+    about = fault.schema.get("description")
+    what = f"It must be {bound} {choices}." if bound is not None else "It does not fit the key."
+    return " ".join([what.replace("  ", " "), *([str(about)] if about else [])])
+
+
+_KINDS: Final = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+}
+_BOUNDS: Final = {
+    "type": "",
+    "enum": "",
+    "const": "",
+    "pattern": "text of the form",
+    "minimum": "at least",
+    "maximum": "at most",
+    "minLength": "text with a length of at least",
+    "maxLength": "text with a length of at most",
+    "minItems": "a list with a length of at least",
+    "maxItems": "a list with a length of at most",
+}
+
+
+def dotted(parts: Iterable[str | int]) -> str:
+    """Write a path of keys and indices with dots.
+
+    Parameters
+    ----------
+    parts : iterable of str or int
+        Keys and indices from the root.
+
+    Returns
+    -------
+    str
+        For instance ``hooks.preLaunch[0].name``.
+    """
+    path = ""
+    for part in parts:
+        path = f"{path}[{part}]" if isinstance(part, int) else join(path, part)
+    return path
+
+
+def join(path: str, key: str) -> str:
+    """Put a key behind a path.
+
+    Parameters
+    ----------
+    path, key : str
+        The path, perhaps empty, and the key.
+
+    Returns
+    -------
+    str
+        The longer path.
+    """
+    return f"{path}.{key}" if path else key
+
+
+def _places(schema: Value, path: str) -> Iterator[str]:
+    """Yield the path of every named key of a schema."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    for key, inner in properties.items() if isinstance(properties, dict) else ():
+        yield join(path, key)
+        yield from _places(inner, join(path, key))
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str):
+        return f'the text "{_short(value)}"'
+    return kind_of(value) if isinstance(value, (dict, list)) else json.dumps(value)
+
+
+def _short(value: Value) -> Value:
+    """Cut long texts; whole mappings and lists are not repeated."""
+    if isinstance(value, str):
+        return value if len(value) <= 60 else value[:57] + "..."
+    return None if isinstance(value, (dict, list)) else value

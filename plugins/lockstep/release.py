@@ -1,0 +1,278 @@
+"""A release as the checks see it: typed, immutable, with every default in place.
+
+The values have passed the chart's schema before they come here, so shapes are known and only defaults are filled in.
+What Kubernetes defines (resources, volumes, probes ...) stays as it was written.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lockstep.owned import engines, owned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from lockstep.inputs import Input
+    from lockstep.owned import EngineFacts, Owned
+    from lockstep.yamlfile import Value, Values
+
+Table: TypeAlias = "Mapping[str, Value]"
+
+SECTIONS: Final = ("pod", "leader", "worker")
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of its ``config`` if given."""
+
+    id: str
+    revision: str | None
+    config: str | None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine: its name, the declared or default version, the user's flags and variables, and its facts."""
+
+    name: str
+    version: str
+    args: Table
+    env: Table
+    facts: EngineFacts
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What runs the group, and the blocks of settings that were given by stack name."""
+
+    name: str
+    blocks: Table
+
+
+@dataclass(frozen=True)
+class Group:
+    """The nodes of one replica."""
+
+    nodes: int
+    gpus_per_node: int
+    resource: str
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one replica."""
+        return self.nodes * self.gpus_per_node
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the model is split over the ranks of one replica."""
+
+    tensor: int
+    pipeline: int
+
+    @property
+    def ranks(self) -> int:
+        """GPUs that the split needs."""
+        return self.tensor * self.pipeline
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """How an upgrade replaces groups: what was written, and the groups it comes to for these replicas."""
+
+    replicas: int
+    max_unavailable: str
+    max_surge: str
+    partition: int
+
+    @property
+    def unavailable(self) -> int:
+        """Groups that may be missing; a percentage is rounded down."""
+        return math.floor(self._groups(self.max_unavailable))
+
+    @property
+    def surge(self) -> int:
+        """Groups above ``replicas``; a percentage is rounded up."""
+        return math.ceil(self._groups(self.max_surge))
+
+    def _groups(self, written: str) -> float:
+        return int(written[:-1]) * self.replicas / 100 if written.endswith("%") else int(written)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where the pods read the model's weights: the source, and the other keys that were given."""
+
+    source: str
+    settings: Table
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network between the pods of a group."""
+
+    env: Table
+    rdma: bool
+
+
+@dataclass(frozen=True)
+class Section:
+    """One of the three places where values describe pods (``pod``, ``leader``, ``worker``)."""
+
+    name: str
+    labels: Table
+    annotations: Table
+    volumes: Table
+    volume_mounts: Table
+    probes: Table
+    node_selector: Table
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release.
+
+    Parameters
+    ----------
+    name : str
+        Release name.
+    fullname : str
+        Name of the group's object.
+    folder : Path
+        Where the values file lies; paths in it are relative to this.
+    resources : mapping of str to Table
+        Requests and limits of the engine container by the values path that holds them.
+    shared_memory : str
+        Size of /dev/shm as a quantity.
+    capabilities : tuple of str
+        Linux capabilities that the engine container adds by the values.
+    """
+
+    name: str
+    fullname: str
+    folder: Path
+    model: Model
+    engine: Engine
+    stack: Stack
+    group: Group
+    layout: Layout
+    rollout: Rollout
+    weights: Weights
+    network: Network
+    sections: tuple[Section, ...]
+    resources: Mapping[str, Table]
+    shared_memory: str
+    capabilities: tuple[str, ...]
+    owned: Owned
+
+
+def build(given: Input, values: Values) -> Release:
+    """Make a release of values that fit the schema.
+
+    Parameters
+    ----------
+    given : Input
+        Where the values come from.
+    values : Values
+        Merged values.
+
+    Returns
+    -------
+    Release
+        The release.
+    """
+    group = table(values, "group")
+    engine = table(values, "engine")
+    facts = engines(given.chart)[str(engine["name"])]
+    stack = table(values, "stack")
+    rollout = table(values, "rollout")
+    weights = table(values, "weights")
+    network = table(values, "network")
+    model = table(values, "model")
+    return Release(
+        name=given.name,
+        fullname=text(values, "fullnameOverride") or given.name,
+        folder=given.file.parent,
+        model=Model(str(model["id"]), text(model, "revision"), text(model, "config")),
+        engine=Engine(
+            str(engine["name"]),
+            text(engine, "version") or facts.version,
+            table(engine, "args"),
+            table(engine, "env"),
+            facts,
+        ),
+        stack=Stack(str(stack["name"]), {name: block for name, block in stack.items() if name != "name"}),
+        group=Group(whole(group["nodes"]), whole(group["gpusPerNode"]), str(group["resourceName"])),
+        layout=_layout(table(values, "parallelism"), group),
+        rollout=Rollout(
+            whole(values["replicas"]),
+            str(rollout["maxUnavailable"]),
+            str(rollout["maxSurge"]),
+            whole(rollout["partition"]),
+        ),
+        weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
+        network=Network(table(network, "env"), bool(network.get("rdma"))),
+        sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
+        resources={
+            "resources": table(values, "resources"),
+            "leader.resources": table(table(values, "leader"), "resources"),
+            "worker.resources": table(table(values, "worker"), "resources"),
+        },
+        shared_memory=str(table(values, "sharedMemory")["size"]),
+        capabilities=_capabilities(values),
+        owned=owned(given.chart),
+    )
+
+
+def table(values: Table, key: str) -> Table:
+    """Give the mapping under a key; an empty one when it is absent or null."""
+    value = values.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def text(values: Table, key: str) -> str | None:
+    """Give the text under a key, None when it is absent, null or empty."""
+    value = values.get(key)
+    return str(value) if value else None
+
+
+def whole(value: Value) -> int:
+    """Give an integer that the schema lets be written as a number or in digits."""
+    return int(value) if isinstance(value, (int, float, str)) else 0
+
+
+def version(written: str) -> tuple[int, ...]:
+    """Give a version's numbers for comparison, suffixes like ``.post1`` aside."""
+    match = _VERSION.match(written)
+    return tuple(int(number) for number in match[0].split(".")) if match else ()
+
+
+def _layout(named: Table, group: Table) -> Layout:
+    """Apply the defaults: nothing named, tensor inside a node and pipeline between nodes; else 1 for what is not."""
+    tensor, pipeline = named.get("tensor"), named.get("pipeline")
+    if tensor is None and pipeline is None:
+        return Layout(tensor=whole(group["gpusPerNode"]), pipeline=whole(group["nodes"]))
+    return Layout(whole(tensor or 1), whole(pipeline or 1))
+
+
+def _section(name: str, values: Table) -> Section:
+    return Section(
+        name,
+        table(values, "labels"),
+        table(values, "annotations"),
+        table(values, "volumes"),
+        table(values, "volumeMounts"),
+        table(values, "probes"),
+        table(values, "nodeSelector"),
+    )
+
+
+def _capabilities(values: Values) -> tuple[str, ...]:
+    added = table(table(table(values, "security"), "container"), "capabilities").get("add")
+    return tuple(str(name) for name in added) if isinstance(added, list) else ()
