@@ -1,0 +1,98 @@
+"""``lockstep rehearse``: run the rendered group on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockstep import inputs, render
+from lockstep.errors import LockstepError
+from lockstep.rehearse import faults
+from lockstep.rehearse.completion import PROMPT
+from lockstep.rehearse.launcher import listen, rehearse
+from lockstep.rehearse.plan import Plan
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the command."""
+    inputs.add_arguments(parser, several=False)
+    parser.add_argument(
+        "--engine",
+        choices=("standin", "real"),
+        default="standin",
+        help="what runs under the engine's name: a stand-in without a model (default), or the engine of this machine",
+    )
+    parser.add_argument(
+        "--kill",
+        metavar="ROLE[-INDEX]@SECONDS",
+        type=str,
+        action="append",
+        default=[],
+        help="SIGKILL the engine of a rank so many seconds after the group was Ready, like worker@5 (repeatable)",
+    )
+    kinds = "; ".join(f"{kind}: {does}" for kind, does in faults.KINDS.items())
+    parser.add_argument(
+        "--fault",
+        metavar="FAULT",
+        action="append",
+        default=[],
+        help='"KIND ROLE[-INDEX]@SECONDS [for=SECONDS] [code=N] [what=engine|supervisor|container]" '
+        f"(repeatable), or a YAML file with a list of them. {kinds}",
+    )
+    parser.add_argument("--keep", action="store_true", help="go on serving until Ctrl-C")
+    parser.add_argument("--port", type=int, default=0, help="with --keep: port on 127.0.0.1 that leads to the Service")
+    parser.add_argument(
+        "--network", choices=("auto", "namespaces", "loopback"), default="auto", help="where pods get their addresses"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=300, metavar="SECONDS", help="to Ready, and again after faults (%(default)s)"
+    )
+    parser.add_argument("--prompt", default=PROMPT, help="what the chat completion asks")
+    parser.add_argument("--json", action="store_true", help="print one JSON document at the end, and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rehearse; returns 0 when the group answered, also after the faults.
+
+    Raises
+    ------
+    LockstepError
+        When the rehearsal could not be held.
+    """
+    (given,) = inputs.from_arguments(args)
+    script = [faults.parse_kill(text) for text in args.kill]
+    for text in args.fault:
+        path = Path(text)
+        script += faults.read_faults(path) if path.suffix in (".yaml", ".yml") else [faults.parse_fault(text)]
+    plan = Plan(
+        objects=render.objects(given),
+        namespace=given.namespace,
+        prompt=args.prompt,
+        engine=args.engine,
+        faults=tuple(script),
+        timeout=args.timeout,
+        keep=args.keep,
+        quiet=args.json,
+        forward=os.dup(listen(args.port).detach()) if args.keep else None,
+    )
+    report = rehearse(plan, args.network)
+    if args.json:
+        print(report.to_json())
+    elif report.exit_code == 2:
+        raise LockstepError(report.error)
+    elif report.ok:
+        again = f", serving again {report.recovered_seconds} s after the last fault" * bool(report.recovered_seconds)
+        print(f"rehearsal: Ready after {report.ready_seconds} s, answered after {report.answered_seconds} s{again}")
+    elif report.error != "stopped":
+        raise RehearsalFailedError(report.error)
+    return 0 if report.error == "stopped" and report.answer else report.exit_code
+
+
+class RehearsalFailedError(LockstepError):
+    """The group failed in its rehearsal."""
+
+    exit_code = 1

@@ -1,0 +1,82 @@
+"""Find and signal the processes of a container or of a whole rehearsal, wherever they went."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import signal
+
+MARK = "LOCKSTEP_REHEARSAL"  # in the environment of every process: <rehearsal>/<pod>/<life of the container>
+
+
+def marked(prefix: str) -> set[int]:
+    """Return the processes whose mark is ``prefix`` or below it."""
+    wanted = f"{MARK}={prefix}".encode()
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            for variable in (entry / "environ").read_bytes().split(b"\0"):
+                if variable == wanted or variable.startswith(wanted + b"/"):
+                    found.add(int(entry.name))
+    return found
+
+
+def parents() -> dict[int, int]:
+    """Return the parent of every living process (zombies are dead)."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                if state != "Z":
+                    found[int(entry.name)] = int(parent)
+    return found
+
+
+def below(roots: set[int]) -> set[int]:
+    """Return the processes and all that descend from them."""
+    family = parents()
+    found = {pid for pid in roots if pid in family}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in family.items() if parent in found} - found
+        grown = bool(more)
+        found |= more
+    return found
+
+
+def leaves(pids: set[int]) -> set[int]:
+    """Return those that have no child among them."""
+    family = parents()
+    return pids - {family[pid] for pid in pids if pid in family}
+
+
+def send(pids: set[int], number: signal.Signals) -> None:
+    """Send a signal to each that still lives."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def group_of(pid: int) -> int:
+    """Return a process's group; 0 when it is gone."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def host_pid(pid: int, peers: set[int]) -> int | None:
+    """Return the process that calls itself ``pid`` in its own pid namespace, among the given ones."""
+    for peer in peers:
+        with suppress(OSError):
+            for line in Path(f"/proc/{peer}/status").read_text().splitlines():
+                if line.startswith("NSpid:") and int(line.split()[-1]) == pid:
+                    return peer
+    return None
