@@ -62,8 +62,9 @@ def terms(release: Release, found: Fit) -> str:
     """Say the numbers of the fullest stage."""
     plan, stage = found.plan, found.worst
     where = f" of stage {stage.stage}" if len(found.stages) > 1 else ""
+    verdict = "does not fit" if found.verdict is Verdict.FAILS else "hardly fits"
     return (
-        f"{release.model.id} {found.verdict.value if found.verdict is Verdict.FAILS else 'hardly fits'}: each GPU{where} "
+        f"{release.model.id} {verdict}: each GPU{where} "
         f"needs {gib(stage.weights)} for weights, about {gib(stage.overhead.total)} for activations, graphs and NCCL, "
         f"and {gib(stage.sequence)} of cache for one sequence of {plan.length} tokens; "
         f"{plan.knob.flag} {plan.knob.fraction:g} of {plan.accelerator.name} ({gib(plan.accelerator.memory)}) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
 
 CODES: Final = {
     "heads": "PAR002",
+    "state_heads": "PAR002",
+    "vision": "PAR002",
     "kv_heads": "PAR003",
     "stages": "PAR004",
     "widths": "PAR005",
+    "vocabulary": "PAR005",
     "blocks": "PAR006",
-    "vocabulary": "PAR007",
-    "expert_flags": "PAR008",
-    "decode_context": "PAR009",
-    "state_heads": "PAR011",
-    "vision": "PAR012",
+    "expert_flags": "PAR007",
+    "decode_context": "PAR008",
 }
 
 
@@ -52,7 +53,8 @@ def shape(release: Release) -> Iterator[Finding]:
         return
     if model is None:
         yield unknown(release, f"{release.model.id} is not one of the models that Lockstep knows")
-    elif "hf-overrides" not in flags:
+    elif "hf-overrides" not in flags and release.layout.ranks == release.group.gpus:
+        # A split that does not use the group's GPUs is judged by the law alone: it will change anyway.
         yield from against(release, model)
 
 
@@ -85,7 +87,7 @@ def against(release: Release, model: ModelShape) -> Iterator[Finding]:
     stages = stages_of(release)
     if stages is not None and (len(stages) != layout.pipeline or sum(stages) != len(model.layers)):
         yield Finding(
-            "PAR013",
+            "PAR004",
             "engine.env.VLLM_PP_LAYER_PARTITION",
             f"VLLM_PP_LAYER_PARTITION names {len(stages)} stages with {sum(stages)} layers; "
             f"there are {layout.pipeline} stages and {len(model.layers)} layers",
@@ -107,8 +109,9 @@ def fix(violation: Violation, model: ModelShape, layout: Layout, *, whole_vision
     text = f"Set parallelism.tensor to one of {listed}" if sizes else "No tensor size up to 64 works"
     if split and split[1] <= len(model.layers):
         text += f"; these {layout.gpus} GPUs are for instance tensor: {split[0]}, pipeline: {split[1]}"
-    if violation.rule in ("blocks", "widths") and model.experts and not layout.expert_parallel:
-        text += "; or set engine.args.enable-expert-parallel: true where only the experts are too narrow"
+    dealt = replace(layout, expert_parallel=True)
+    if model.experts and not violations(model, dealt, whole_vision=whole_vision):
+        text += "; or set engine.args.enable-expert-parallel: true, which deals experts whole"
     if violation.rule == "vision":
         text += "; or set engine.args.mm-encoder-tp-mode: data"
     return text + "."
