@@ -26,6 +26,10 @@ class Api:
         self.tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         self.connection = http.client.HTTPSConnection("127.0.0.1", port, context=self.tls, timeout=30)
 
+    def close(self) -> None:
+        """End the connection."""
+        self.connection.close()
+
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Send one request and return the object in the answer.
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,12 +131,12 @@ class Cluster:
         for component, binaries in components.values():
             if not component.chart:
                 self.run(component, binaries, names)
-        api = Api(port["kube-apiserver"], self.folder / "pki")
-        for node in nodes.build(kind, count):
-            api.create("/api/v1/nodes", node)
-        charted = [pair for pair in components.values() if pair[0].chart]
-        self.extend(api, charted, names)
-        self.settle(api)
+        with closing(Api(port["kube-apiserver"], self.folder / "pki")) as api:
+            for node in nodes.build(kind, count):
+                api.create("/api/v1/nodes", node)
+            charted = [pair for pair in components.values() if pair[0].chart]
+            self.extend(api, charted, names)
+            self.settle(api)
         self.remember(ready=True, seconds=round(time.monotonic() - began, 1))
 
     def extend(self, api: Api, charted: Sequence[tuple[Component, Path]], names: dict[str, str]) -> None:
