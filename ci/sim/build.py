@@ -102,13 +102,11 @@ def compile_one(
 ) -> None:
     """Run ``go build`` for one binary, show its progress, and stop it at the deadline."""
     log = CACHE / f"build-{binary}.log"
-    overlay = write_patch(component, target)
+    source = patched(component, target) or package
     go = [str(program("go")), "build", "-v", "-trimpath", f"-p={jobs}", f"-ldflags={linker_flags(component)}"]
-    if overlay:
-        go.append(f"-overlay={overlay}")
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
     total = len(go_packages(component, package, environment))
-    command = ["nice", "-n", "19", *go, "-o", str(target / binary), package]
+    command = ["nice", "-n", "19", *go, "-o", str(target / binary), str(source)]
     with (
         log.open("w") as output,
         subprocess.Popen(
@@ -150,8 +148,11 @@ def linker_flags(component: Component) -> str:
     return " ".join([FLAGS, *(f"-X {variable}={fill(text, names)}" for variable, text in component.stamp.items())])
 
 
-def write_patch(component: Component, folder: Path) -> Path | None:
-    """Write the patched source and Go's overlay file for it; None without a patch."""
+def patched(component: Component, folder: Path) -> Path | None:
+    """Write the component's main program with its patch into ``folder``; None without a patch.
+
+    It is compiled as a file of its own: Go replaces nothing inside its module cache, not even by an overlay.
+    """
     if not component.patch:
         return None
     original = component.module_folder() / component.patch.file
@@ -160,11 +161,9 @@ def write_patch(component: Component, folder: Path) -> Path | None:
         raise BuildError(
             f"{original} does not hold {component.patch.old} exactly once: look at {component.description}"
         )
-    patched = folder / "patched.go"
-    patched.write_text(text.replace(component.patch.old, component.patch.new))
-    overlay = folder / "overlay.json"
-    overlay.write_text(json.dumps({"Replace": {str(original): str(patched)}}))
-    return overlay
+    copy = folder / original.name
+    copy.write_text(text.replace(component.patch.old, component.patch.new))
+    return copy
 
 
 @contextmanager

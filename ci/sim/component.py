@@ -45,7 +45,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Patch:
-    """One exact replacement in one source file of the module, made while compiling."""
+    """One exact replacement in the module's main program, which is one file."""
 
     file: str
     old: str

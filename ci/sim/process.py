@@ -57,7 +57,9 @@ def stop(processes: Sequence[Running]) -> None:
         tell(process, signal.SIGKILL)
         while process.alive:
             time.sleep(0.02)
-    CHILDREN[:] = [child for child in CHILDREN if child.poll() is None]
+    for child in [child for child in CHILDREN if child.pid in {process.pid for process in processes}]:
+        child.wait()
+        CHILDREN.remove(child)
 
 
 def tell(process: Running, number: signal.Signals) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from ci.sim import build as builder
-from ci.sim.component import Component, Process, load
+from ci.sim.component import Component, Patch, Process, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +61,19 @@ def test_a_build_appears_whole_and_is_found_again(
 
     assert "program" == (folder / "thing").read_text()
     assert folder == builder.build(component, None, 1)
+
+
+def test_a_patch_that_does_not_fit_stops_the_build(
+    component: Component, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an update of the module somebody has to look whether it is still needed."""
+    go(tmp_path, monkeypatch)
+    (tmp_path / "main.go").write_text("package main // other\n")
+    monkeypatch.setattr(Component, "module_folder", lambda _: tmp_path)
+    spoiled = dataclasses.replace(component, patch=Patch("main.go", old="certDir", new="here"))
+
+    with pytest.raises(builder.BuildError, match="does not hold certDir exactly once"):
+        builder.build(spoiled, None, 1)
 
 
 def test_a_build_stops_at_its_deadline_and_leaves_nothing_half_done(
