@@ -1,0 +1,80 @@
+"""The real engine, when it is there, and one engine group at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockstep.rehearse.real_engine import EngineNotFoundError, RealEngine, find
+from lockstep.standin.install import install
+
+from .nodes import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# What vLLM needs to be quick on two cores without a GPU, and to stay off the network.
+ON_CPU = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the real engine to `make test-engine`: a start takes a minute, and a venv in the cache is not a wish."""
+    if "engine" in config.option.markexpr:
+        return
+    for item in items:
+        if item.get_closest_marker("engine"):
+            item.add_marker(pytest.mark.skip(reason="the real engine runs in its own tier: make test-engine"))
+
+
+@pytest.fixture(scope="session")
+def real_engine() -> RealEngine:
+    """Return the installed vLLM, or skip."""
+    try:
+        return find(os.environ)
+    except EngineNotFoundError as missing:
+        pytest.skip(f"needs the real engine: {missing}")
+
+
+@pytest.fixture
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Wait until no other test of this run has an engine group: each needs 4 GB and both cores."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    with (folder / "engine.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("standin", id="standin"),
+        pytest.param("real", id="real", marks=pytest.mark.engine),
+    ]
+)
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Return the stand-in, or the real engine."""
+    path = os.environ["PATH"]
+    if request.param == "standin":
+        command = install(tmp_path / "bin", sys.executable)
+        model = tmp_path / "model"
+        model.mkdir()
+        shape = '{"num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096}'
+        (model / "config.json").write_text(shape)
+        environment = {"PATH": f"{command.parent}{os.pathsep}{path}"}
+        return Engine("standin", environment, model, scale=0.1, start=30)
+    request.getfixturevalue("alone")
+    real: RealEngine = request.getfixturevalue("real_engine")
+    environment = {"PATH": f"{real.bin}{os.pathsep}{path}", **ON_CPU}
+    return Engine("real", environment, real.model(), scale=1, start=400)

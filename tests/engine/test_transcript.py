@@ -1,0 +1,59 @@
+"""The stand-in and real vLLM are held to the same transcript: transcript.yaml."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .nodes import Engine, Pair
+from .transcript import Player, Row, refusals, scenes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RECORD = "LOCKSTEP_TRANSCRIPT"  # a folder: what was seen is written there, a file for each scene and engine
+
+
+@pytest.fixture
+def network() -> int:
+    """Return the third byte of this test's loopback addresses: test processes do not share any."""
+    return 8 + os.getpid() % 240
+
+
+@pytest.fixture
+def pair(engine: Engine, scene: Row, network: int, tmp_path: Path) -> Iterator[Pair]:
+    """Return two nodes, none of them started; kill them afterwards."""
+    found = Pair(engine, tmp_path, network, scene.env, scene.nodes)
+    yield found
+    found.end()
+
+
+@pytest.mark.parametrize("scene", [pytest.param(scene, id=scene.name) for scene in scenes()])
+def test_scene(scene: Row, pair: Pair, engine: Engine) -> None:
+    """Every step of the scene goes as the transcript says."""
+    player = Player(pair)
+    try:
+        player.play(scene)
+    finally:
+        if RECORD in os.environ:
+            path = Path(os.environ[RECORD]) / f"{scene.name}-{engine.name}.json"
+            path.write_text(json.dumps([asdict(seen) for seen in player.record], indent=1))
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in refusals()])
+def test_refusal(case: dict[str, Any], engine: Engine, network: int, tmp_path: Path) -> None:
+    """A wrong command line ends by itself, with the message and the exit code of the transcript."""
+    command = Pair(engine, tmp_path, network, {}, nodes=1).command(0, case["flags"])
+    environment = {**os.environ, **engine.environment}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=engine.start, cwd=tmp_path
+    )
+
+    assert case["says"] in done.stdout + done.stderr
+    assert case["code"] == done.returncode
