@@ -64,6 +64,11 @@ def _expand(schema: Mapping[str, Json], definitions: Mapping[str, Json]) -> Sche
             for name, value in _mapping(schema["properties"]).items()
             for child in [_expand(_mapping(value), definitions)]
         }
+    if "patternProperties" in schema:
+        expanded["patternProperties"] = {
+            pattern: _nullable(_expand(_mapping(value), definitions))
+            for pattern, value in _mapping(schema["patternProperties"]).items()
+        }
     if isinstance(others := schema.get("additionalProperties"), dict):
         expanded["additionalProperties"] = _nullable(_expand(others, definitions))
     if isinstance(items := schema.get("items"), dict):
@@ -72,8 +77,8 @@ def _expand(schema: Mapping[str, Json], definitions: Mapping[str, Json]) -> Sche
 
 
 def _nullable(schema: Schema) -> Schema:
-    types = schema["type"]
-    widened: Schema = {**schema, "type": [*(types if isinstance(types, list) else [types]), "null"]}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    widened: Schema = {**schema, "type": [*types, *(["null"] if "null" not in types else [])]}
     if isinstance(choices := schema.get("enum"), list):
         widened["enum"] = [*choices, None]
     return widened

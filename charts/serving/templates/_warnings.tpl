@@ -5,8 +5,8 @@
 {{- $layout := include "serving.layout" . | fromJson }}
 {{- $replicas := int .Values.replicas }}
 {{- $security := include "serving.containerSecurity" . | fromJson }}
-{{- if gt $layout.tensor $layout.gpusPerNode }}
-PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} GPUs: every layer waits for the network; it needs a fast fabric, or tensor: {{ $layout.gpusPerNode }} with pipeline: {{ $layout.nodes }}
+{{- if and (gt $layout.tensor $layout.gpusPerNode) (not (.Values.network).rdma) }}
+PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} GPUs: every layer waits for the network; name the fast fabric with network.rdma, or set tensor: {{ $layout.gpusPerNode }} with pipeline: {{ $layout.nodes }}
 {{- end }}
 {{- if and (eq .Values.weights.source "hub") (not ((.Values.pod).volumes).cache) }}
 OPS010 every new pod downloads the whole model from the hub; use weights.source pvc or hostPath, or keep the cache with pod.volumes.cache

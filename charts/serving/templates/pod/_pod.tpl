@@ -18,12 +18,14 @@ spec:
 
 {{- /* serving.pod: the values of pod with those of the role on top. Context: dict root, role. Gives JSON. */}}
 {{- define "serving.pod" -}}
-{{- $pod := deepCopy (.root.Values.pod | default dict) }}
-{{- range $field, $value := index .root.Values .role }}
+{{- $pod := dict }}
+{{- range $layer := list .root.Values.pod (index .root.Values .role) }}
+{{- range $field, $value := $layer }}
 {{- if kindIs "map" $value }}
 {{- $value = include "serving.overlay" (list (get $pod $field | default dict) $value) | fromJson }}
 {{- end }}
 {{- $_ := set $pod $field $value }}
+{{- end }}
 {{- end }}
 {{- toJson $pod }}
 {{- end }}

@@ -4,7 +4,7 @@
 {{- define "serving.rules.flags" -}}
 {{- $facts := include "serving.engine.facts" . | fromJson }}
 {{- $seen := dict }}
-{{- range $key, $_ := .Values.engine.args }}
+{{- range $key, $_ := include "serving.overlay" (list .Values.engine.args) | fromJson }}
 {{- $name := include "serving.engine.flagName" $key }}
 {{- $positive := trimPrefix $facts.negation $name }}
 {{- $found := list }}
@@ -30,7 +30,7 @@ ENG004 engine.args sets one flag twice, as {{ . }} and as {{ $key }}; remove one
 {{- $version := include "serving.engine.version" . }}
 {{- $owned := concat (include "serving.owned" . | fromYaml).env $facts.env }}
 {{- range $path, $variables := dict "engine.env" .Values.engine.env "network.env" (.Values.network).env }}
-{{- range $name, $value := $variables }}
+{{- range $name, $value := include "serving.overlay" (list $variables) | fromJson }}
 {{- range $row := $owned }}
 {{- if or (eq $name $row.name) (and (hasSuffix "_" $row.name) (hasPrefix $row.name $name)) }}
 ENG002 {{ $path }}.{{ $name }} is not for the values to set; remove it, and use {{ $row.use }}

@@ -6,8 +6,8 @@
 {{- $shm := .Values.sharedMemory.size }}
 {{- range $path, $resources := dict "resources" .Values.resources "leader.resources" (.Values.leader).resources "worker.resources" (.Values.worker).resources }}
 {{- range $kind := list "limits" "requests" }}
-{{- with get (get ($resources | default dict) $kind | default dict) $group.resourceName }}
-{{- if ne (int .) (int $group.gpusPerNode) }}
+{{- with include "serving.scalar" (get (get ($resources | default dict) $kind | default dict) $group.resourceName) }}
+{{- if ne (include "serving.bytes" . | float64) (float64 $group.gpusPerNode) }}
 OPS001 {{ $path }}.{{ $kind }} asks for {{ . }} {{ $group.resourceName }}, but group.gpusPerNode is {{ int $group.gpusPerNode }}; remove it from {{ $path }}, it follows from group.gpusPerNode
 {{- end }}
 {{- end }}

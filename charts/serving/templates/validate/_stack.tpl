@@ -45,7 +45,7 @@ STK002 name {{ $name | quote }} has {{ len $name }} characters, but {{ index . 1
 {{- $owned := (include "serving.owned" . | fromYaml).metadata }}
 {{- range $section := list "pod" "leader" "worker" }}
 {{- range $field := list "labels" "annotations" }}
-{{- range $key, $_ := get (get $.Values $section | default dict) $field | default dict }}
+{{- range $key, $_ := include "serving.overlay" (list (get (get $.Values $section | default dict) $field)) | fromJson }}
 {{- range $row := $owned }}
 {{- if or (eq $key $row.key) (and (hasSuffix "/" $row.key) (hasPrefix $row.key $key)) }}
 STK005 {{ $section }}.{{ $field }} sets {{ $key }}, which is not for the values to set; remove it, and use {{ $row.use }}

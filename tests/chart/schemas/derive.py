@@ -1,0 +1,53 @@
+"""Derive a small strict JSON schema from the LeaderWorkerSet CRD.
+
+    python tests/chart/schemas/derive.py CRD.yaml > tests/chart/schemas/leaderworkerset.json
+
+The CRD spells out the whole pod template twice, 1.3 MB of it. Here a template is any object: the tests validate it as a
+core/v1 PodTemplate. Descriptions go, and an object that lists its properties takes no others.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import yaml
+
+# Objects of core/v1 inside the CRD, validated as such by the tests.
+CORE = {"leaderTemplate", "workerTemplate", "volumeClaimTemplates"}
+SOURCE = "kubernetes-sigs/lws 060ab4da config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
+
+
+def strict(schema: object, name: str = "") -> object:
+    """Close every object and drop what does not decide anything."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if name in CORE:
+        return {"type": schema["type"]}
+    kept = {key: strict(value) for key, value in schema.items() if key not in ("description", "properties", "default")}
+    kept = {key: value for key, value in kept.items() if not key.startswith("x-kubernetes-")}
+    if schema.get("x-kubernetes-int-or-string"):
+        kept["type"] = ["integer", "string"]
+        kept.pop("anyOf", None)
+    if "properties" in schema:
+        kept["properties"] = {key: strict(value, key) for key, value in schema["properties"].items()}
+        kept["additionalProperties"] = False
+    return kept
+
+
+def main() -> None:
+    """Print the schema of the one version."""
+    crd = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    (version,) = (version for version in crd["spec"]["versions"] if version["served"])
+    schema = strict(version["schema"]["openAPIV3Schema"])
+    assert isinstance(schema, dict)
+    schema["properties"]["metadata"] = {"type": "object"}
+    del schema["properties"]["status"]
+    sys.stdout.write(json.dumps({"$comment": SOURCE, **schema}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
