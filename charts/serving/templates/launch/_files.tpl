@@ -7,7 +7,7 @@
 {{- $engine := printf "engines/%s.sh" .Values.engine.name }}
 {{- range $path, $content := .Files.Glob "files/launch/**.{sh,py}" }}
 {{- $path = trimPrefix "files/launch/" $path }}
-{{- if or (eq $path $engine) (not (hasPrefix "engines/" $path)) }}
+{{- if or (eq $path $engine) (hasPrefix (printf "engines/%s/" $.Values.engine.name) $path) (not (hasPrefix "engines/" $path)) }}
 {{- $_ := set $files $path (toString $content) }}
 {{- end }}
 {{- end }}
