@@ -57,7 +57,7 @@ def stop(processes: Sequence[Running]) -> None:
         tell(process, signal.SIGKILL)
         while process.alive:
             time.sleep(0.02)
-    for child in [child for child in CHILDREN if child.pid in {process.pid for process in processes}]:
+    for child in [child for child in CHILDREN if started(child.pid) is None]:
         child.wait()
         CHILDREN.remove(child)
 
