@@ -29,7 +29,7 @@ _VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 @dataclass(frozen=True)
 class Model:
-    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of its ``config`` if given."""
+    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of a ``config`` if given."""
 
     id: str
     revision: str | None
@@ -203,8 +203,8 @@ def build(given: Input, values: Values) -> Release:
         engine=Engine(
             str(engine["name"]),
             text(engine, "version") or facts.version,
-            table(engine, "args"),
-            table(engine, "env"),
+            given_entries(engine, "args"),
+            given_entries(engine, "env"),
             facts,
         ),
         stack=Stack(str(stack["name"]), {name: block for name, block in stack.items() if name != "name"}),
@@ -217,7 +217,7 @@ def build(given: Input, values: Values) -> Release:
             whole(rollout["partition"]),
         ),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
-        network=Network(table(network, "env"), bool(network.get("rdma"))),
+        network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
         sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
         resources={
             "resources": table(values, "resources"),
@@ -234,6 +234,11 @@ def table(values: Table, key: str) -> Table:
     """Give the mapping under a key; an empty one when it is absent or null."""
     value = values.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def given_entries(values: Table, key: str) -> Table:
+    """Give the entries under a key that are not null: null takes an entry away."""
+    return {name: value for name, value in table(values, key).items() if value is not None}
 
 
 def text(values: Table, key: str) -> str | None:
@@ -264,11 +269,7 @@ def _layout(named: Table, group: Table) -> Layout:
 def _section(name: str, values: Table) -> Section:
     return Section(
         name,
-        table(values, "labels"),
-        table(values, "annotations"),
-        table(values, "volumes"),
-        table(values, "volumeMounts"),
-        table(values, "probes"),
+        *(given_entries(values, key) for key in ("labels", "annotations", "volumes", "volumeMounts", "probes")),
         table(values, "nodeSelector"),
     )
 

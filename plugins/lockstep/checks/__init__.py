@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lockstep.checks import engine, layout, metadata, names, network, pod, rollout, schema, security, stack, weights
+from lockstep.checks import (
+    engine,
+    layout,
+    memory,
+    metadata,
+    model,
+    names,
+    network,
+    pod,
+    rollout,
+    schema,
+    security,
+    stack,
+    weights,
+)
 from lockstep.errors import ValuesError
 from lockstep.findings import Finding
 from lockstep.release import build
@@ -24,6 +38,8 @@ if TYPE_CHECKING:
 CHECKS: Final[tuple[Check, ...]] = (
     layout.law,
     layout.tensor_across_nodes,
+    model.shape,
+    memory.room,
     engine.derived_flags,
     engine.flags_given_twice,
     engine.owned_variables,

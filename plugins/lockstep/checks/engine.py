@@ -93,4 +93,4 @@ def flag_name(key: str) -> str:
 def _is_spelling(name: str, row: Reserved, negation: str) -> bool:
     """Say whether argparse takes a name for a flag: whole, negated, short, or as an unfinished long name."""
     name = name.removeprefix(negation)
-    return name in row.short or row.name.startswith(name)
+    return name in row.short or (len(name) > len("tp") and row.name.startswith(name))

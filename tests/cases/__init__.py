@@ -1,0 +1,1 @@
+"""One table of values files and their verdicts, by which Helm and the checks are both judged."""
