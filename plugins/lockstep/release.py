@@ -269,7 +269,11 @@ def _layout(named: Table, group: Table) -> Layout:
 def _section(name: str, values: Table) -> Section:
     return Section(
         name,
-        *(given_entries(values, key) for key in ("labels", "annotations", "volumes", "volumeMounts", "probes")),
+        given_entries(values, "labels"),
+        given_entries(values, "annotations"),
+        given_entries(values, "volumes"),
+        given_entries(values, "volumeMounts"),
+        given_entries(values, "probes"),
         table(values, "nodeSelector"),
     )
 
