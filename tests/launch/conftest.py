@@ -132,7 +132,7 @@ class Pod:
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
-OPTIONAL = {"REVISION", "INTERFACE", "GROUP_TOKEN", "BIND", "PRELAUNCH"}
+OPTIONAL = {"REVISION", "INTERFACE", "GROUP_TOKEN", "BIND", "PRELAUNCH", "EXECUTOR", "EXPERT", "LOAD_BALANCING"}
 
 
 @pytest.fixture

@@ -62,12 +62,20 @@ def test_unknown_engine(pod: Pod) -> None:
     assert "LOCKSTEP_ENGINE is 'vlm'" in ended.stderr
 
 
-def test_supervisor_is_a_truth_value(pod: Pod) -> None:
-    """A supervisor switch that is neither true nor false does not silently mean off."""
-    ended = pod.set(SUPERVISOR="yes").run()
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SUPERVISOR", "true false"),
+        ("EXECUTOR", "mp ray"),
+        ("LOAD_BALANCING", "internal hybrid external"),
+    ],
+)
+def test_word_that_is_none(pod: Pod, name: str, words: str) -> None:
+    """A switch that is none of its words does not silently mean the default."""
+    ended = pod.set(**{name: "yes"}).run()
 
     assert 64 == ended.code
-    assert "LOCKSTEP_SUPERVISOR is 'yes': true or false is expected" in ended.stderr
+    assert f"LOCKSTEP_{name} is 'yes': one of {words} is expected" in ended.stderr
 
 
 def test_unknown_command(pod: Pod) -> None:

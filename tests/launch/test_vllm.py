@@ -29,14 +29,14 @@ def test_leader(pod: Pod) -> None:
     command = pod.set(**SUPERVISED).run("engine", "--max-model-len", "8192").command
 
     http = ["--host", "0.0.0.0", "--port", "8000"]
-    assert [*SERVE, *SUGGESTED, "--max-model-len", "8192", *LAYOUT, *meeting(0), *http] == command
+    assert [*SERVE, *SUGGESTED, "--max-model-len", "8192", *LAYOUT, *http, *meeting(0)] == command
 
 
 def test_worker(worker: Pod) -> None:
     """Another rank runs the same command without HTTP."""
     command = worker.set(**SUPERVISED).run("engine", "--max-model-len", "8192").command
 
-    assert [*SERVE, *SUGGESTED, "--max-model-len", "8192", *LAYOUT, *meeting(1), "--headless"] == command
+    assert [*SERVE, *SUGGESTED, "--max-model-len", "8192", *LAYOUT, "--headless", *meeting(1)] == command
 
 
 def test_one_node(pod: Pod) -> None:
@@ -96,7 +96,7 @@ def test_too_old_for_two_nodes(pod: Pod, version: str) -> None:
     ended = pod.set(STUB_VERSION=version).run()
 
     assert 64 == ended.code
-    assert f"vLLM {version} cannot span 2 nodes" in ended.stderr
+    assert f"vLLM {version} cannot run this layout over 2 nodes" in ended.stderr
     assert "0.11.1" in ended.stderr
     assert "" == ended.stdout
 
@@ -110,7 +110,7 @@ def test_version_among_other_lines(pod: Pod) -> None:
     """Log lines around the version are not taken for it."""
     noise = "INFO 11-29 [__init__.py:216] Automatically detected platform cuda.\n0.11.0\nbye"
 
-    assert "vLLM 0.11.0 cannot span" in pod.set(STUB_VERSION=noise).run().stderr
+    assert "vLLM 0.11.0 cannot run" in pod.set(STUB_VERSION=noise).run().stderr
 
 
 def test_drain_without_a_supervisor(pod: Pod) -> None:
@@ -130,6 +130,17 @@ def test_no_engine_in_the_image(pod: Pod) -> None:
         assert 64 == ended.code
         assert "there is no 'vllm' in this image" in ended.stderr
         assert "" == ended.stdout
+
+
+def test_version_from_the_metadata(pod: Pod) -> None:
+    """Where the engine is installed as a package its version needs no slow start of it."""
+    metadata = pod.stubs / "site" / "vllm-0.17.1+cu129.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.17.1+cu129\n")
+    ended = pod.set(PYTHONPATH=str(metadata.parents[1])).run("facts")
+
+    assert "ENGINE_VERSION=0.17.1" == ended.stdout.splitlines()[0]
+    assert not (pod.stubs / "calls").exists()
 
 
 def test_version_is_asked_once(pod: Pod) -> None:

@@ -20,34 +20,31 @@ source "$here/lib/contract.sh"
 source "$here/lib/network.sh"
 # shellcheck source=charts/serving/files/launch/lib/leader.sh
 source "$here/lib/leader.sh"
+# shellcheck source=charts/serving/files/launch/lib/steps.sh
+source "$here/lib/steps.sh"
 # shellcheck source=charts/serving/files/launch/lib/version.sh
 source "$here/lib/version.sh"
 check_contract
 # shellcheck source=charts/serving/files/launch/engines/vllm.sh
 source "$here/engines/$LOCKSTEP_ENGINE.sh"
 
-# Runs a step that TERM must be able to end: bash waits for a foreground child, whatever arrives.
-step() {
-  "$@" &
-  child=$!
-  wait "$child"
-}
-
 # Without a supervisor: hooks, then the engine in this very process.
 become_engine() {
-  trap 'kill "${child:-$$}"; exit 143' TERM INT
+  obey_term
   step bash "$copy/launch.sh" hooks
+  ((LOCKSTEP_NODE_RANK == 0)) || step wait_for_leader_port
   step bash "$copy/launch.sh" engine "$@" >"$copy/command"
-  step wait_for_leader_port
   mapfile -d '' -t command <"$copy/command"
-  trap - TERM INT
-  exec "${command[@]}"
+  become "${command[@]}"
 }
 
 launch() {
   use_interface
   engine_environment
   # All its life this container runs the files it started with.
+  # A rank that this keeps out of its group starts again from the files of then (supervisor.py).
+  LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+  export LOCKSTEP_LAUNCH_DIR
   copy=$(mktemp -d "${TMPDIR:-/tmp}/lockstep.XXXXXX")
   cp -RL "$here"/* "$copy"
   : >"$copy/engine-version"

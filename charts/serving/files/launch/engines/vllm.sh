@@ -1,13 +1,22 @@
 # vLLM: one command on every node, plus the flags of this rank's part in it. Sourced by launch.sh.
 # Since when a flag exists was read from the releases of github.com/vllm-project/vllm.
-# shellcheck shell=bash disable=SC2154 # `leader` is set by find_leader
+# shellcheck shell=bash disable=SC2154 # `here` is launch.sh's
 
-version() { engine_version vllm --version; }
+# shellcheck source=charts/serving/files/launch/engines/vllm/layout.sh
+source "$here/engines/vllm/layout.sh"
+
+version() {
+  need vllm
+  engine_version vllm vllm --version
+}
+
+# Every rank has HTTP where something outside the group balances the load, else the leader alone.
+serves_http() { ((LOCKSTEP_NODE_RANK == 0)) || [[ $LOCKSTEP_LOAD_BALANCING != internal ]]; }
 
 engine_facts() {
-  local serves=false found
+  local found serves=false
   found=$(version)
-  if ((LOCKSTEP_NODE_RANK == 0)); then serves=true; fi
+  if serves_http; then serves=true; fi
   printf '%s\n' \
     "ENGINE_VERSION=$found" \
     "SERVES_HTTP=$serves" \
@@ -39,12 +48,10 @@ engine_command() {
   suggestions "$found"
   command+=("$@" --tensor-parallel-size "$LOCKSTEP_TENSOR" --pipeline-parallel-size "$LOCKSTEP_PIPELINE")
   if ((LOCKSTEP_CONTEXT > 1)); then command+=(--prefill-context-parallel-size "$LOCKSTEP_CONTEXT"); fi
+  if ((LOCKSTEP_DATA > 1)); then command+=(--data-parallel-size "$LOCKSTEP_DATA"); fi
+  if ((${LOCKSTEP_EXPERT:-1} > 1)); then command+=(--enable-expert-parallel); fi
+  if serves_http; then command+=(--host "$(bind_address)" --port "$LOCKSTEP_PORT"); else command+=(--headless); fi
   if ((LOCKSTEP_NODE_COUNT > 1)); then across_nodes "$found"; fi
-  if ((LOCKSTEP_NODE_RANK == 0)); then
-    command+=(--host "$(bind_address)" --port "$LOCKSTEP_PORT")
-  else
-    command+=(--headless)
-  fi
 }
 
 suggestions() {
@@ -55,16 +62,4 @@ suggestions() {
   # The supervisor drains before it sends TERM; with a timeout of its own the engine would then go on
   # serving, with /health at 200 and each new request failing.
   if [[ $LOCKSTEP_SUPERVISOR == false ]]; then command+=(--shutdown-timeout "$LOCKSTEP_DRAIN_SECONDS"); fi
-}
-
-across_nodes() {
-  if [[ -n $1 ]] && ! at_least 0.11.1 "$1"; then
-    fail "vLLM $1 cannot span $LOCKSTEP_NODE_COUNT nodes without Ray: its own --nnodes came with 0.11.1." \
-      "Use an image with vLLM 0.11.1 or newer (0.17 or newer is better)."
-  fi
-  find_leader
-  command+=(
-    --distributed-executor-backend mp --nnodes "$LOCKSTEP_NODE_COUNT" --node-rank "$LOCKSTEP_NODE_RANK"
-    --master-addr "$leader" --master-port "$LOCKSTEP_MASTER_PORT"
-  )
 }

@@ -15,7 +15,7 @@ numbers=(
   STARTUP_SECONDS DRAIN_SECONDS PROPAGATION_SECONDS
 )
 supervised=(HEARTBEAT_SECONDS DEADLINE_SECONDS MAX_RESTARTS STABLE_SECONDS STALL_SECONDS)
-optional=(REVISION INTERFACE GROUP_TOKEN BIND)
+optional=(REVISION INTERFACE GROUP_TOKEN BIND EXECUTOR EXPERT LOAD_BALANCING)
 unexpanded='$''(' # what kubelet leaves of a reference that it cannot expand
 
 # One line for each variable that cannot be right.
@@ -37,6 +37,17 @@ contract_faults() {
   done
 }
 
+# one_of NAME DEFAULT OTHER...: the variable is one of these words; absent, it is the first.
+one_of() {
+  local name=LOCKSTEP_$1 word
+  shift
+  export "$name=${!name:-$1}"
+  for word in "$@"; do
+    if [[ ${!name} == "$word" ]]; then return; fi
+  done
+  fail "$name is '${!name}': one of $* is expected"
+}
+
 check_contract() {
   local faults
   faults=$(contract_faults)
@@ -48,8 +59,9 @@ check_contract() {
   ((LOCKSTEP_NODE_RANK < LOCKSTEP_NODE_COUNT)) ||
     fail "LOCKSTEP_NODE_RANK is $LOCKSTEP_NODE_RANK, but LOCKSTEP_NODE_COUNT is $LOCKSTEP_NODE_COUNT:" \
       "ranks count from 0. The stack runs more pods than group.nodes says."
-  [[ $LOCKSTEP_SUPERVISOR =~ ^(true|false)$ ]] ||
-    fail "LOCKSTEP_SUPERVISOR is '$LOCKSTEP_SUPERVISOR': true or false is expected"
+  one_of SUPERVISOR true false
+  one_of EXECUTOR mp ray
+  one_of LOAD_BALANCING internal hybrid external
   [[ -f $here/engines/$LOCKSTEP_ENGINE.sh ]] ||
     fail "LOCKSTEP_ENGINE is '$LOCKSTEP_ENGINE', but there is no $here/engines/$LOCKSTEP_ENGINE.sh"
 }

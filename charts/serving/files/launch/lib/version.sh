@@ -1,19 +1,40 @@
 # The engine's version, and what it decides. Sourced by launch.sh.
 # shellcheck shell=bash disable=SC2154 # `here` is launch.sh's
 
-# engine_version COMMAND...: the version that the engine's own command prints, as X.Y.Z; empty when
-# it prints none. The command imports the whole engine, so a private copy keeps the answer.
+need() { command -v "$1" >/dev/null || fail "there is no '$1' in this image: engine.image must hold $LOCKSTEP_ENGINE"; }
+
+# interpreter_of COMMAND: the Python under which an installed command runs.
+interpreter_of() {
+  local first=
+  IFS= read -r first <"$(command -v "$1")" || first=
+  if [[ $first == '#!'*/python* ]]; then printf '%s' "${first#'#!'}"; else printf python3; fi
+}
+
+# installed_version DISTRIBUTION COMMAND: from the metadata, without an import of the engine.
+installed_version() {
+  "$(interpreter_of "$2")" -c '
+import importlib.metadata, sys
+try:
+    sys.stdout.write(importlib.metadata.version(sys.argv[1]))
+except importlib.metadata.PackageNotFoundError:
+    sys.exit(1)' "$1"
+}
+
+# asked_version COMMAND...: the same from the engine itself, which may take half a minute of imports.
+asked_version() { "$@" 2>/dev/null | grep -E '^[0-9]+\.[0-9]' | tail -n 1; }
+
+# engine_version DISTRIBUTION COMMAND...: as X.Y.Z, or empty where nobody knows. A private copy keeps
+# what was found.
 engine_version() {
-  local memory=$here/engine-version answer
-  if [[ ! -s $memory ]]; then
-    command -v "$1" >/dev/null || fail "there is no '$1' in this image: engine.image must hold $LOCKSTEP_ENGINE"
-    answer=$("$@" 2>/dev/null | grep -Eo '^[0-9]+\.[0-9]+(\.[0-9]+)?' | tail -n 1) ||
-      say "'$*' prints no version: flags that need one are left out"
-    [[ ! -f $memory ]] || printf '%s' "$answer" >"$memory"
+  local memory=$here/engine-version found
+  if [[ -s $memory ]]; then
+    found=$(<"$memory")
   else
-    answer=$(<"$memory")
+    found=$(installed_version "$1" "$2") || found=$(asked_version "${@:2}") ||
+      say "'${*:2}' prints no version: flags that need one are left out"
+    [[ ! -f $memory ]] || printf '%s' "$found" >"$memory"
   fi
-  printf '%s' "$answer"
+  grep -Eo '^[0-9]+\.[0-9]+(\.[0-9]+)?' <<<"$found" || [[ -z $found ]]
 }
 
 # at_least WANTED VERSION: whether VERSION is known and not older.
