@@ -21,11 +21,15 @@ class Knob:
         Value of the engine's own flag.
     fixed
         Bytes of cache asked for outright (vLLM ``kv-cache-memory-bytes``); the fraction is then not looked at.
+    graphs
+        CUDA graphs count against the fraction. vLLM measures them since 0.21 and captured them on top before
+        (``VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS``).
     """
 
     engine: str
     fraction: float
     fixed: float | None = None
+    graphs: bool = True
 
     @property
     def flag(self) -> str:

@@ -190,7 +190,7 @@ def stage_fit(
     """Work out one stage."""
     memory = plan.accelerator.memory
     sequence = sequence_bytes(layers, plan.length, plan.layout, plan.number, plan.batch_tokens)
-    left = pool(plan.knob, memory, weights, beside.total)
+    left = pool(plan.knob, memory, weights, beside.total if plan.knob.graphs else beside.total - beside.graphs)
     most = pool(plan.knob, memory, weights, beside.least)
     # vLLM does not start unless one sequence of full length fits; the others start and refuse long requests.
     if most < (sequence if plan.layout.engine == "vllm" else 0):

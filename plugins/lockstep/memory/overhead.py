@@ -77,7 +77,7 @@ def estimate(model: ModelShape, layout: Layout, batch_tokens: int, sequences: in
     sampler = sequences * model.vocab * 4 * 3
     activations = max(streams + batch_tokens * widest, sampler)
     graphs = 0.0 if eager else 0.5 * GIB
-    context = (0.6 if layout.gpus == 1 else 1.2) * GIB
+    context = (1.0 if layout.gpus == 1 else 1.6) * GIB
     return Overhead(activations, graphs, context, 0.25 * GIB)
 
 

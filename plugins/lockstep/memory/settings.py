@@ -116,9 +116,11 @@ def knob_of(release: Release, flags: Flags, accelerator: Accelerator) -> Knob:
     """Return the engine's memory setting."""
     name = release.engine.name
     ranks = release.layout.tensor * release.layout.pipeline
-    default = default_fraction(name, version(release.engine.version) or None, accelerator.memory, ranks)
+    numbers = version(release.engine.version)
+    default = default_fraction(name, numbers or None, accelerator.memory, ranks)
     given = flags.number(Knob(name, default).flag)
-    return Knob(name, default if given is None else given, flags.whole("kv-cache-memory-bytes"))
+    graphs = name != "vllm" or not numbers or numbers >= (0, 21)
+    return Knob(name, default if given is None else given, flags.whole("kv-cache-memory-bytes"), graphs)
 
 
 def stored(model: ModelShape, flags: Flags) -> ModelShape | None:

@@ -40,8 +40,8 @@ class Keys:
         shown = "missing" if value is None else f"{str(value)[:60]!r}"
         return ConfigError(self.where, f"{name} is {shown}; {wanted} is needed")
 
-    def integer(self, *names: str, default: int | None = None) -> int:
-        """Return a whole number of at least 0.
+    def integer(self, *names: str, default: int | None = None, least: int = 0) -> int:
+        """Return a whole number of at least ``least``.
 
         Raises
         ------
@@ -51,16 +51,13 @@ class Keys:
         name, value = self.find(*names)
         if value is None and default is not None:
             return default
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-            raise self.fail(name, value, "a whole number of at least 0")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
+            raise self.fail(name, value, f"a whole number of at least {least}")
         return value
 
     def positive(self, *names: str, default: int | None = None) -> int:
         """Return a whole number of at least 1; raises as ``integer``."""
-        value = self.integer(*names, default=default)
-        if value < 1:
-            raise self.fail(self.find(*names)[0], value, "a whole number of at least 1")
-        return value
+        return self.integer(*names, default=default, least=1)
 
     def flag(self, *names: str, default: bool = False) -> bool:
         """Return true or false."""

@@ -111,7 +111,7 @@ def read_quantization(keys: Keys, layers: int) -> Quantization | None:
     config = keys.section("quantization_config") or keys.section("compression_config") or keys.section("quantization")
     if config is None:
         return None
-    method = config.text("quant_method", "quant_algo", default="").lower() or "compressed-tensors"
+    method = config.text("quant_method", default="") or ("modelopt" if "quant_algo" in config.values else "unnamed")
     reader = METHODS.get(method)
     if reader is None:
         known = ", ".join(sorted(METHODS))
@@ -202,8 +202,6 @@ METHODS = {
     "compressed-tensors": read_compressed_tensors,
     "modelopt": read_modelopt,
     "modelopt_fp4": read_modelopt,
-    "nvfp4": read_modelopt,
-    "mixed_precision": read_modelopt,
 }
 
 

@@ -1,0 +1,42 @@
+"""Proves that the engine's own flags are read in every spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from lockstep.memory.flags import Flags
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens"),
+    [
+        (32768, 32768),
+        ("32768", 32768),
+        ("32k", 32000),
+        ("32K", 32768),
+        ("1.5K", 1536),
+        ("auto", None),
+        (0, None),
+        (True, None),
+    ],
+    ids=str,
+)
+def test_whole_number(written: str | int, tokens: int | None) -> None:
+    """Lengths can be written with a letter, as vLLM takes them."""
+    assert tokens == Flags({"max-model-len": written}).whole("max-model-len")
+
+
+@pytest.mark.parametrize("name", ["max-model-len", "max_model_len", "--max-model-len", "--max_model_len"])
+def test_spelling(name: str) -> None:
+    """Dashes in front and underscores do not matter."""
+    assert 5 == Flags({name: 5}).whole("max-model-len")
+
+
+def test_entry_of_an_object() -> None:
+    """A JSON flag is read as a mapping and as text."""
+    config = {"method": "mtp"}
+
+    assert ["mtp", "mtp", None] == [
+        Flags({"speculative-config": value}).entry("speculative-config", "method")
+        for value in (config, '{"method": "mtp"}', "{")
+    ]
