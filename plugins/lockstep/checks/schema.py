@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, cast
@@ -54,7 +55,6 @@ class _Fault:
     wanted: Value
     given: Value
     schema: Values
-    of_a_key: bool
 
     @classmethod
     def of(cls, error: ValidationError) -> _Fault:
@@ -64,7 +64,6 @@ class _Fault:
             cast("Value", error.validator_value),
             cast("Value", error.instance),
             cast("Values", error.schema if isinstance(error.schema, dict) else {}),
-            "propertyNames" in error.absolute_schema_path,
         )
 
     @property
@@ -72,26 +71,35 @@ class _Fault:
         known = self.schema.get("properties")
         return known if isinstance(known, dict) else {}
 
+    @property
+    def patterns(self) -> list[str]:
+        known = self.schema.get("patternProperties")
+        return list(known) if isinstance(known, dict) else []
+
 
 def _findings(fault: _Fault, schema: Values) -> Iterator[Finding]:
     path, given = fault.path, fault.given
     if fault.rule == "additionalProperties" and isinstance(given, dict):
         for key in given:
-            if key not in fault.properties:
-                yield _unknown(path, key, list(fault.properties), schema)
+            if key not in fault.properties and not any(re.search(form, key) for form in fault.patterns):
+                yield _misnamed(path, key, fault.patterns) if fault.patterns else _unknown(fault, key, schema)
     elif fault.rule == "required" and isinstance(given, dict) and isinstance(fault.wanted, list):
         for key in map(str, fault.wanted):
             if key not in given:
                 yield _missing(join(path, key), fault.properties.get(key))
-    elif fault.of_a_key:
-        yield Finding("VAL002", path, f'{path} has the key "{given}", which is not possible', _allowed(fault))
     else:
         message = f"{path or 'the file'} is {_shown(given)}"
         yield Finding("VAL002", path, message, _allowed(fault), {path: _short(given)})
 
 
-def _unknown(path: str, key: str, known: list[str], schema: Values) -> Finding:
+def _misnamed(path: str, key: str, forms: list[str]) -> Finding:
+    message = f'{path} has the key "{key}", which is not possible'
+    return Finding("VAL002", path, message, f"Its keys have the form {' or '.join(forms)}.")
+
+
+def _unknown(fault: _Fault, key: str, schema: Values) -> Finding:
     """Name the nearest key: a near spelling here, or the same key elsewhere."""
+    path, known = fault.path, list(fault.properties)
     full = join(path, key)
     near = get_close_matches(key, known, n=1)
     lowered = {name.lower(): name for name in known}
@@ -107,17 +115,33 @@ def _unknown(path: str, key: str, known: list[str], schema: Values) -> Finding:
 
 def _missing(path: str, schema: Value) -> Finding:
     about = schema.get("description") if isinstance(schema, dict) else None
-    return Finding("VAL002", path, f"{path} is missing", f"Set {path}{f': {about}' if about else '.'}", {})
+    return Finding("VAL002", path, f"{path} is missing", f"Set {path}. {about or ''}".rstrip(), {})
 
 
 def _allowed(fault: _Fault) -> str:
     """Say what may stand there instead, in words."""
     wanted = fault.wanted if isinstance(fault.wanted, list) else [fault.wanted]
     choices = " or ".join(_KINDS.get(str(choice), str(choice)) for choice in wanted if choice not in (None, "null"))
-    bound = _BOUNDS.get(fault.rule)
-    about = fault.schema.get("description")
-    what = f"It must be {bound} {choices}." if bound is not None else "It does not fit the key."
-    return " ".join([what.replace("  ", " "), *([str(about)] if about else [])])
+    number = _number(fault.schema) if fault.rule in ("type", "pattern") else None
+    if number is not None:
+        what = f"It must be {number}."
+    elif not choices:
+        what = "Remove it."
+    elif fault.rule in _RULES:
+        what = f"It must be {_RULES[fault.rule]}{choices}."
+    else:
+        what = "It does not fit the key."
+    return f"{what} {fault.schema.get('description') or ''}".rstrip()
+
+
+def _number(schema: Values) -> str | None:
+    """Describe an integer that may also be written in digits or as a percentage; None for another kind of key."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, list) or "integer" not in kinds:
+        return None
+    bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    percent = " or a percentage up to 100%" if "%" in str(schema.get("pattern")) else ""
+    return " ".join(["an integer", *bounds]) + percent
 
 
 _KINDS: Final = {
@@ -128,17 +152,17 @@ _KINDS: Final = {
     "number": "a number",
     "boolean": "true or false",
 }
-_BOUNDS: Final = {
+_RULES: Final = {
     "type": "",
     "enum": "",
     "const": "",
-    "pattern": "text of the form",
-    "minimum": "at least",
-    "maximum": "at most",
-    "minLength": "text with a length of at least",
-    "maxLength": "text with a length of at most",
-    "minItems": "a list with a length of at least",
-    "maxItems": "a list with a length of at most",
+    "pattern": "text of the form ",
+    "minimum": "at least ",
+    "maximum": "at most ",
+    "minLength": "text with a length of at least ",
+    "maxLength": "text with a length of at most ",
+    "minItems": "a list with a length of at least ",
+    "maxItems": "a list with a length of at most ",
 }
 
 
