@@ -1,0 +1,93 @@
+"""Presets: each is a layer that renders under any other, says where its facts are from, and its facts are right."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from lockstep import share
+
+from .rendering import ROOT, Object, render, text, values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRESETS = ROOT / "values"
+ACCELERATORS = sorted((PRESETS / "accelerators").glob("*.yaml"))
+FABRICS = sorted((PRESETS / "fabrics").glob("*.yaml"))
+MODELS = sorted((PRESETS / "models").glob("*.yaml"))
+FACTS: Object = yaml.safe_load((ROOT / "plugins" / "lockstep" / "facts" / "models.yaml").read_text(encoding="utf-8"))
+LAYOUT: Object = {"engine": {"name": "vllm"}, "stack": {"name": "lws"}, "group": {"nodes": 2}}
+
+
+def load(file: Path) -> Any:
+    """Read a preset."""
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("fabric", FABRICS, ids=lambda file: file.stem)
+def test_every_accelerator_goes_with_every_fabric(accelerator: Path, fabric: Path) -> None:
+    """Both roles get the devices of both, and the fabric's variables."""
+    model = MODELS[len(accelerator.stem) % len(MODELS)]
+    rendered = render(accelerator, fabric, model, LAYOUT)
+    group, network = load(accelerator)["group"], load(fabric)["network"]
+    for role in ("leader", "worker"):
+        limits = rendered.engine(role)["resources"]["limits"]
+
+        assert str(group["gpusPerNode"]) == limits[group["resourceName"]]
+        assert {name: str(value) for name, value in network["env"].items()}.items() <= rendered.env(role).items()
+        if "rdma" in network:
+            assert str(network["rdma"]["count"]) == limits[network["rdma"]["resource"]]
+            assert 0 == rendered.pod(role)["securityContext"]["runAsUser"]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda file: file.stem)
+def test_every_flag_of_a_model_reaches_the_engine(model: Path) -> None:
+    """None of them is one that Lockstep derives."""
+    preset = load(model)
+    args = render(preset, LAYOUT, {"group": {"gpusPerNode": 8}}).engine()["args"]
+
+    assert {f"--{name}" for name in preset["engine"]["args"]} <= set(args)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda file: file.stem)
+def test_what_a_model_preset_says_of_its_model_is_what_the_facts_say(model: Path) -> None:
+    """The header repeats layers, hidden size and heads for the reader; the facts are read by the checks."""
+    header = model.read_text(encoding="utf-8").partition("\nmodel:")[0].replace("\n# ", " ")
+    (facts,) = (row for row in FACTS["models"] if load(model)["model"]["id"] in row["ids"])
+    config = facts["config"]
+
+    assert facts["source"].rpartition("/blob")[0].rpartition("/")[2] in header
+    assert f"{config['num_hidden_layers']} layers" in header
+    assert f"hidden size {config['hidden_size']}" in header
+    assert f"{config['num_attention_heads']} heads" in header
+
+
+@pytest.mark.parametrize(
+    "preset", [*ACCELERATORS, *FABRICS, *MODELS], ids=lambda file: f"{file.parent.name}-{file.stem}"
+)
+def test_every_preset_names_a_source(preset: Path) -> None:
+    """A number without a source cannot be checked by whom it fails."""
+    comments = " ".join(re.findall(r"# (.*)", preset.read_text(encoding="utf-8")))
+
+    assert re.search(r"https://|github\.com|user guide|feature discovery|operator", comments)
+
+
+def test_the_node_labels_are_those_of_the_accelerator_facts() -> None:
+    """The label by which a preset finds nodes is one that the checks know."""
+    facts = load(share.folder("values").parent / "plugins" / "lockstep" / "facts" / "accelerators.yaml")
+    known = {label for row in facts["accelerators"].values() for label in row["labels"]}
+
+    assert set() == {label for file in ACCELERATORS for label in load(file)["pod"]["nodeSelector"].values()} - known
+
+
+def test_a_layer_above_takes_a_preset_back() -> None:
+    """A null removes what the file beneath set."""
+    layers = (FABRICS[0], values({"network": {"rdma": None}, "resources": {"limits": None, "requests": None}}))
+
+    assert "vpc.amazonaws.com/efa" in text(FABRICS[0], values())
+    assert "vpc.amazonaws.com/efa" not in text(*layers)
