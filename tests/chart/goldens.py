@@ -13,7 +13,7 @@ import yaml
 
 from .rendering import ROOT, render
 
-FOLDER: Final = Path(__file__).parent / "goldens"
+FOLDER: Final = Path(__file__).parent / "golden"
 EXAMPLES: Final = sorted((ROOT / "values" / "examples").glob("*.yaml"))
 
 

@@ -1,4 +1,4 @@
-"""Every example renders exactly what lies in tests/chart/goldens; `python -m tests.chart.goldens` writes them anew."""
+"""Every example renders exactly what lies in tests/chart/golden; `python -m tests.chart.goldens` writes them anew."""
 
 from __future__ import annotations
 
