@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"rehearsal: Ready after {report.ready_seconds} s, answered after {report.answered_seconds} s{again}")
     elif report.error != "stopped":
         raise RehearsalFailedError(report.error)
-    return 0 if report.error == "stopped" and report.answer else report.exit_code
+    return report.exit_code
 
 
 class RehearsalFailedError(LockstepError):

@@ -9,9 +9,9 @@ from lockstep.rehearse import tree
 from lockstep.rehearse.kubelet import Kubelet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from lockstep.rehearse.engine import Environment
     from lockstep.rehearse.manifest import Group, Pod
     from lockstep.rehearse.network import Network, Place
     from lockstep.rehearse.timeline import Timeline
@@ -31,13 +31,18 @@ class Controller:
     folder : Path
         Below which each pod has its own.
     base : callable
-        From a rank to the environment that its image would give.
+        From a rank and its folder to the environment that its image would give.
     timeline : Timeline
         Where everything is told.
     """
 
     def __init__(
-        self, group: Group, network: Network, folder: Path, base: Callable[[int], dict[str, str]], timeline: Timeline
+        self,
+        group: Group,
+        network: Network,
+        folder: Path,
+        base: Environment,
+        timeline: Timeline,
     ) -> None:
         self.group, self.timeline = group, timeline
         self.pods: dict[int, Kubelet] = {}
@@ -70,7 +75,7 @@ class Controller:
             self._address_for_name(pod)
         self._made += 1
         folder = self._folder / f"{self._made}-{pod.name}"
-        base = self._base(pod.rank) | {"HOSTNAME": pod.name}
+        base = self._base(pod.rank, folder) | {"HOSTNAME": pod.name}
         if not self._network.isolated:
             base["LOCKSTEP_BIND"] = place.address
         kubelet = Kubelet(pod, self.group, place, folder, base, self.timeline, self._on_change)

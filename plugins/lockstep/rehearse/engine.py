@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lockstep.rehearse import real_engine, tree
 from lockstep.standin.install import install
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lockstep.rehearse.manifest import Group
+Environment: TypeAlias = "Callable[[int, Path], dict[str, str]]"  # from a rank and its pod's folder
 
 # Notes where the engine's first process is, so that a fault can hit it and nothing else.
 WRAPPER = """\
@@ -23,11 +24,12 @@ WRAPPER = """\
 if [ "$1" = serve ]; then echo $$ >"$LOCKSTEP_REHEARSAL/engine"; fi
 exec {program} "$@"
 """
+CONTROL = "control"  # in a pod's folder: what the stand-in is told while it runs
 PASSED_ON = ("STANDIN_", "LC_", "LANG", "TZ")
 
 
-def environments(kind: str, group: Group, folder: Path, loads: dict[int, float]) -> Callable[[int], dict[str, str]]:
-    """Prepare the engine and return the environment of each rank's image.
+def environments(kind: str, group: Group, folder: Path, loads: dict[int, float]) -> Environment:
+    """Prepare the engine and return what gives each rank the environment of its image.
 
     Parameters
     ----------
@@ -57,14 +59,15 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float])
     if version:
         common.setdefault("STANDIN_VERSION", version)
 
-    def environment(rank: int) -> dict[str, str]:
+    def environment(rank: int, pod: Path) -> dict[str, str]:
         usual = float(common.get("STANDIN_LOAD_SECONDS", "1"))
-        return common | {"PATH": path, "STANDIN_LOAD_SECONDS": str(usual + loads.get(rank, 0.0))}
+        load = str(usual + loads.get(rank, 0.0))
+        return common | {"PATH": path, "STANDIN_LOAD_SECONDS": load, "STANDIN_CONTROL": str(pod / CONTROL)}
 
     return environment
 
 
-def _real(group: Group, commands: Path, common: dict[str, str]) -> Callable[[int], dict[str, str]]:
+def _real(group: Group, commands: Path, common: dict[str, str]) -> Environment:
     container = group.pod(0).container()
     entries = {tree.text(each, "name"): tree.text(each, "value") for each in tree.items(container, "env")}
     per_node = int(entries.get("LOCKSTEP_GPUS_PER_NODE") or 1)
@@ -73,7 +76,7 @@ def _real(group: Group, commands: Path, common: dict[str, str]) -> Callable[[int
     shares = [part.environment(common) for part in parts]
     for share in shares:
         share["PATH"] = os.pathsep.join([str(commands), share["PATH"]])
-    return lambda rank: common | shares[rank]
+    return lambda rank, _: common | shares[rank]
 
 
 def _script(path: Path, content: str) -> None:

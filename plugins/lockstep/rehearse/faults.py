@@ -13,6 +13,7 @@ import yaml
 
 from lockstep.errors import LockstepError, UsageError
 from lockstep.rehearse import processes, tree
+from lockstep.rehearse.engine import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,7 +186,7 @@ async def inject(fault: Fault, controller: Controller) -> None:
     elif fault.kind == "change-config":
         _change_config(controller, pod)
     elif fault.kind == "exit":
-        (pod.folder / "control").write_text(f"exit {fault.code}\n")
+        (pod.folder / CONTROL).write_text(f"exit {fault.code}\n")
     elif fault.kind == "term":
         if pod.container is not None:
             pod.container.signal(signal.SIGTERM)

@@ -84,6 +84,9 @@ class Kubelet:
             tree.text(entry, "name"): int(tree.number(entry, "containerPort", default=0))
             for entry in tree.items(self.spec, "ports")
         }
+        for probe in (Probe.of(kind, self.spec) for kind in ("startup", "readiness", "liveness")):
+            if probe:
+                probe.check(self.ports)
         self._deleting = asyncio.Event()
         self._grace = tree.number(pod.spec, "terminationGracePeriodSeconds", default=30)
 
@@ -125,13 +128,11 @@ class Kubelet:
         probing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await probing
-        was_ready = self.status.ready
-        self._set(started=False, ready=False)
-        self.verdicts.clear()
         self.tell("exited", f"container ended with {describe(code)}")
-        if was_ready:
+        if self.status.ready:
             self.tell("not-ready", "pod is not Ready: its container ended")
-        self._changed()
+        self.verdicts.clear()
+        self._set(started=False, ready=False)
 
     async def _wait_to_restart(self, lived: float) -> None:
         seconds = NOTICE
@@ -199,9 +200,8 @@ class Kubelet:
         if self._deleting.is_set():
             return
         if ready != self.status.ready:
-            self._set(ready=ready)
             self.tell("ready" if ready else "not-ready", f"pod is {'' if ready else 'not '}Ready: {why}")
-            self._changed()
+            self._set(ready=ready)
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():

@@ -51,6 +51,22 @@ class Probe:
             failures=int(tree.number(spec, "failureThreshold", default=3)),
         )
 
+    def check(self, ports: dict[str, int]) -> None:
+        """Refuse a probe that can never be asked.
+
+        Raises
+        ------
+        LockstepError
+            For a handler that is not known here, or a port name that the container does not declare.
+        """
+        for handler in ("httpGet", "tcpSocket"):
+            if handler in self.spec:
+                port_number(self.spec[handler].get("port"), ports)
+        if not {"exec", "httpGet", "tcpSocket"} & self.spec.keys():
+            raise LockstepError(
+                f"the {self.kind} probe has no handler that a rehearsal knows: it has {', '.join(self.spec)}"
+            )
+
     async def attempt(self, address: str, ports: dict[str, int], execute: Execute) -> Result:
         """Ask once."""
         if "exec" in self.spec:
@@ -60,7 +76,7 @@ class Probe:
                 port = port_number(self.spec[handler].get("port"), ports)
                 host = tree.text(self.spec, handler, "host", default=address)
                 return await (self._get(host, port) if handler == "httpGet" else self._connect(host, port))
-        raise LockstepError(f"the {self.kind} probe has no handler that a rehearsal knows: {', '.join(self.spec)}")
+        raise AssertionError("check lets no other handler through")
 
     async def _execute(self, execute: Execute) -> Result:
         try:

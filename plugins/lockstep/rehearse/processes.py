@@ -58,8 +58,8 @@ def leaves(pids: set[int]) -> set[int]:
 
 
 def send(pids: set[int], number: signal.Signals) -> None:
-    """Send a signal to each that still lives."""
-    for pid in pids:
+    """Send a signal to each that still lives, the oldest first: a parent must not see its child die of it."""
+    for pid in sorted(pids):
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 

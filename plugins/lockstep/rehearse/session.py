@@ -65,6 +65,7 @@ class Session:
             self._report.error, self._report.exit_code = "stopped", 130
         if self._controller is not None:
             await self._stop(self._controller)
+        self._timeline.close()
         self._report.events = self._timeline.events
         return self._report
 

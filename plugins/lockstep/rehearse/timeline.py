@@ -65,6 +65,10 @@ class Timeline:
         self._began = time.monotonic()
         self._file = path.open("w", buffering=1)
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def now(self) -> float:
         """Return the seconds since the rehearsal began."""
         return time.monotonic() - self._began

@@ -1,0 +1,1 @@
+"""Tests of the rehearsal and of its stand-in engine."""
