@@ -1,0 +1,376 @@
+"""The command line: outputs, exit codes, and one message for whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockstep.cli import COMMANDS, main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RIGHT = """\
+model: {id: deepseek-ai/DeepSeek-R1}
+engine: {name: vllm}
+stack: {name: lws}
+group: {nodes: 2, gpusPerNode: 8}
+parallelism: {tensor: 8, pipeline: 2}
+"""
+
+
+@pytest.fixture
+def right(tmp_path: Path) -> Path:
+    """Write the five lines."""
+    file = tmp_path / "demo.yaml"
+    file.write_text(RIGHT)
+    return file
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """Write the five lines with a tensor size that does not fit."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text(RIGHT.replace("tensor: 8", "tensor: 6"))
+    return file
+
+
+def lockstep(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "lockstep", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def test_a_right_file(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Warnings do not fail a check; the closing line counts them."""
+    code = main(["check", str(right)])
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert out.endswith(f"{right}: 2 warnings\n")
+    assert "warning OPS011 replicas\n" in out
+
+
+def test_a_wrong_file(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message has the numbers and the change to make."""
+    code = main(["check", str(wrong)])
+    out = capsys.readouterr().out
+
+    assert code == 1
+    assert out.startswith(
+        "error PAR001 parallelism\n"
+        "  parallelism needs tensor 6 x pipeline 2 = 12 GPUs, but group has 2 nodes x 8 gpusPerNode = 16.\n"
+        "  Set parallelism.tensor: 8 with parallelism.pipeline: 2, or group.gpusPerNode: 6.\n"
+    )
+    assert out.endswith(f"{wrong}: 1 error, 2 warnings\n")
+
+
+def test_several_files(right: Path, wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file is one release; one error fails the whole check."""
+    code = main(["check", str(right), str(wrong)])
+    out = capsys.readouterr().out
+
+    assert code == 1
+    assert f"{right}: 2 warnings\n" in out
+    assert f"{wrong}: 1 error, 2 warnings\n" in out
+
+
+def test_strict_fails_on_a_warning(right: Path) -> None:
+    """--strict is for continuous integration."""
+    assert main(["check", "--strict", str(right)]) == 1
+
+
+def test_json(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The JSON form is an interface: version, and seven keys a finding."""
+    code = main(["check", "--output", "json", str(wrong)])
+    report = json.loads(capsys.readouterr().out)
+    law = next(row for row in report["findings"] if row["code"] == "PAR001")
+
+    assert code == 1
+    assert report["version"] == 1
+    assert law == {
+        "code": "PAR001",
+        "severity": "error",
+        "file": str(wrong),
+        "path": "parallelism",
+        "message": "parallelism needs tensor 6 x pipeline 2 = 12 GPUs, but group has 2 nodes x 8 gpusPerNode = 16",
+        "seen": {
+            "parallelism.tensor": 6,
+            "parallelism.pipeline": 2,
+            "group.nodes": 2,
+            "group.gpusPerNode": 8,
+        },
+        "fix": "Set parallelism.tensor: 8 with parallelism.pipeline: 2, or group.gpusPerNode: 6.",
+    }
+
+
+def test_no_findings(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file without findings says so."""
+    right.write_text(
+        "model: {id: Qwen/Qwen3-8B}\n"
+        "engine: {name: vllm}\n"
+        "stack: {name: deployment}\n"
+        "group: {nodes: 1, gpusPerNode: 1}\n"
+        "replicas: 2\n"
+        "weights: {source: pvc, claim: models}\n"
+    )
+    code = main(["check", str(right)])
+
+    assert code == 0
+    assert capsys.readouterr().out == f"{right}: no findings\n"
+
+
+def test_layers_lie_beneath_every_file(right: Path, wrong: Path, tmp_path: Path) -> None:
+    """-f is the lowest layer, whatever the order on the command line."""
+    base = tmp_path / "base.yaml"
+    base.write_text("parallelism: {tensor: 6}\nreplicas: 2\n")
+
+    assert main(["check", str(right), "-f", str(base)]) == 0
+    assert main(["check", str(wrong), "-f", str(base)]) == 1
+
+
+def test_a_shipped_preset_by_its_name(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Presets ship with the tool; their place need not be known."""
+    code = main(["render", "-f", "accelerators/h200-8", str(right)])
+
+    assert code == 0
+    assert "kind: LeaderWorkerSet" in capsys.readouterr().out
+
+
+def test_render_prints_what_helm_prints(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Release name from the file, namespace from the option."""
+    code = main(["render", str(right), "--namespace", "serving"])
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert 'name: "demo"\n  namespace: "serving"\n' in out
+
+
+def test_render_of_refused_values(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Helm's message is passed on, nothing is printed as objects."""
+    code = main(["render", str(wrong)])
+    captured = capsys.readouterr()
+
+    assert code == 1
+    assert captured.out == ""
+    assert "PAR001 parallelism needs tensor 6" in captured.err
+
+
+def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Helm would render this without a word."""
+    wrong.write_text(RIGHT + "group: {nodes: 2, gpusPerNode: 8}\n")
+    code = main(["render", str(wrong)])
+
+    assert code == 1
+    assert "line 6: the key `group` is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["check", "no.yaml"], "lockstep: no.yaml: no such file\n", id="missing-file"),
+        pytest.param(["check", "."], "lockstep: .: a folder; name the values file in it\n", id="folder"),
+        pytest.param(["check", "demo.yaml", "-f", "no"], "lockstep: no: no such file\n", id="missing-base"),
+        pytest.param(
+            ["check", "demo.yaml", "--chart", "."], "lockstep: .: not a chart (no Chart.yaml in it)\n", id="no-chart"
+        ),
+        pytest.param(
+            ["check", "demo.yaml", "wrong.yaml", "--name", "x"],
+            "lockstep: --name goes with one FILE; several releases cannot share a name\n",
+            id="one-name-for-two",
+        ),
+        pytest.param(
+            ["render", "demo.yaml", "--name", "A_b"],
+            "lockstep: `A_b` cannot be a release name (at most 53 of a-z, 0-9 and '-', a letter or digit at both "
+            "ends); rename the file or give --name\n",
+            id="impossible-name",
+        ),
+        pytest.param(
+            ["explain", "PAR999"],
+            "lockstep: there is no finding PAR999; `lockstep explain` lists all",
+            id="unknown-code",
+        ),
+        pytest.param(
+            ["check"], "the following arguments are required: FILE\nSee `lockstep check --help`.\n", id="no-file"
+        ),
+        pytest.param([], "the following arguments are required: COMMAND\nSee `lockstep --help`.\n", id="no-command"),
+        pytest.param(["chek", "x"], "invalid choice: 'chek'", id="unknown-command"),
+        pytest.param(["check", "demo.yaml", "--output", "xml"], "invalid choice: 'xml'", id="unknown-output"),
+        pytest.param(["check", "demo.yaml", "--frob"], "unrecognized arguments: --frob", id="unknown-option"),
+    ],
+)
+def test_wrong_use_is_one_message_and_exit_code_2(
+    words: list[str],
+    message: str,
+    right: Path,
+    wrong: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No traceback, no page of usage."""
+    monkeypatch.chdir(right.parent)
+    assert wrong.exists()
+    try:
+        code = main(words)
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+
+    assert code == 2
+    assert captured.out == ""
+    assert message in captured.err
+    assert len(captured.err.splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("- a\n", id="list"),
+        pytest.param("a: 1\n---\nb: 2\n", id="two-documents"),
+        pytest.param("a: [\n", id="broken"),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_a_finding(text: str, right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Content is judged, so the exit code is 1 and other files are still checked."""
+    right.write_text(text)
+    code = main(["check", str(right)])
+
+    assert code == 1
+    assert capsys.readouterr().out.startswith("error VAL001\n  line ")
+
+
+def test_explain_lists_all_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a code, one line each."""
+    code = main(["explain"])
+
+    assert code == 0
+    assert "PAR001  error    The split of the model" in capsys.readouterr().out
+
+
+def test_explain_shows_both_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    """The reason, the fault and its neighbour."""
+    code = main(["explain", "eng003"])
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert out.startswith("ENG003 (error): This version of the engine does not span nodes\n")
+    assert "version: 0.11.0" in out.partition("Has the fault:")[2].partition("Has it not:")[0]
+    assert "version: 0.11.1" in out.partition("Has it not:")[2]
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """--version names the program."""
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("lockstep 0.")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of commands and their modules fit together."""
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+
+    assert end.value.code == 0
+    assert "options:" in capsys.readouterr().out
+
+
+def test_a_fault_of_lockstep_is_one_line(
+    right: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bug ends in a sentence that says how to see more."""
+    monkeypatch.setattr("lockstep.commands.check.run_checks", lambda _given: 1 / 0)
+    code = main(["check", str(right)])
+    err = capsys.readouterr().err
+
+    assert code == 2
+    assert err.startswith("lockstep: a fault of lockstep itself: ZeroDivisionError: division by zero (LOCKSTEP_DEBUG=1")
+    assert len(err.splitlines()) == 1
+
+
+def test_the_debug_variable_shows_where(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever mends Lockstep gets the traceback."""
+    monkeypatch.setenv("LOCKSTEP_DEBUG", "1")
+    monkeypatch.setattr("lockstep.commands.check.run_checks", lambda _given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["check", str(right)])
+
+
+def test_ctrl_c_ends_with_130(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a shell expects."""
+
+    def interrupt(_given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lockstep.commands.check.run_checks", interrupt)
+
+    assert main(["check", str(right)]) == 130
+
+
+def test_without_helm_checks_work_and_render_says_how_to_get_it(right: Path, tmp_path: Path) -> None:
+    """A check needs no Helm; render says in one message where it looked and what to do."""
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    script = "import sys; sys.executable = sys.argv.pop(1); from lockstep.cli import main; sys.exit(main(sys.argv[1:]))"
+
+    def without_helm(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", script, python, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PATH": "/nowhere"},
+        )
+
+    checked = without_helm("check", right)
+    rendered = without_helm("render", right)
+
+    assert checked.returncode == 0
+    assert (rendered.returncode, rendered.stdout) == (2, "")
+    assert rendered.stderr.startswith("lockstep: helm was found neither on PATH nor in ")
+    assert "make setup" in rendered.stderr
+    assert len(rendered.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_stops_early_is_no_error(right: Path) -> None:
+    """`lockstep render ... | head -1` ends quietly."""
+    script = f'"{sys.executable}" -m lockstep render "{right}" | head -n 1'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "---\n"
+    assert done.stderr == ""
+
+
+def test_output_to_a_file_has_no_colour(wrong: Path) -> None:
+    """Colour is for terminals."""
+    done = lockstep("check", wrong)
+
+    assert done.returncode == 1
+    assert "\033[" not in done.stdout
+
+
+def test_a_check_imports_no_other_command(right: Path) -> None:
+    """Start-up stays small: what other commands need is not loaded."""
+    script = (
+        "import sys; from lockstep.cli import main; main(sys.argv[1:]);"
+        "print(*sorted(name for name in sys.modules if name.split('.')[0] in ('rich', 'lockstep', 'subprocess')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "check", right], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+
+    assert "lockstep.checks" in loaded
+    assert set() == loaded & {"rich", "subprocess", "lockstep.helm", "lockstep.render", "lockstep.rehearse"}

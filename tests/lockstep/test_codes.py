@@ -1,0 +1,84 @@
+"""Every code in the registry has an example that fails with it and a neighbour that does not, and both are run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lockstep import checks, share
+from lockstep.checks import run
+from lockstep.codes import Layer, Severity, find, registry
+from lockstep.errors import UsageError
+from lockstep.inputs import Input
+
+PACKAGE = Path(checks.__file__).parents[1]
+CHART = share.folder("charts") / "serving"
+ROWS = [pytest.param(row, id=row.code) for row in registry().values()]
+
+
+def found(text: str, folder: Path) -> set[str]:
+    """Give the codes that a values file leads to."""
+    file = folder / "example.yaml"
+    file.write_text(text, encoding="utf-8")
+    return {finding.code for finding in run(Input(file, (), CHART, "example", "default"))}
+
+
+def errors(codes: set[str]) -> set[str]:
+    """Keep the codes that are errors."""
+    return {code for code in codes if find(code).severity is Severity.ERROR}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_failing_example_has_this_fault_and_no_other_error(row, tmp_path: Path) -> None:
+    """An example of one fault that showed another would teach the wrong thing."""
+    codes = found(row.fails, tmp_path)
+
+    assert row.code in codes
+    assert errors(codes) <= {row.code}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_passing_example_has_it_not(row, tmp_path: Path) -> None:
+    """The neighbour is right, not only wrong in another way."""
+    codes = found(row.passes, tmp_path)
+
+    assert row.code not in codes
+    assert set() == errors(codes)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_is_whole(row) -> None:
+    """Topic and number, a one-line title without a full stop, a reason in sentences."""
+    assert re.fullmatch(r"(VAL|PAR|MEM|ENG|STK|NET|OPS|SEC|GIT)[0-9]{3}", row.code)
+    assert len(row.title) < 90
+    assert not row.title.endswith(".")
+    assert row.why.endswith(".")
+
+
+def test_the_package_uses_every_code_and_no_other() -> None:
+    """A code in the source without a row, or a row that nothing yields, is a fault."""
+    source = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "checks").glob("*.py"))
+    used = set(re.findall(r'"([A-Z]{3}[0-9]{3})"', source))
+
+    assert set(registry()) == used
+
+
+def test_the_chart_uses_every_code_of_its_layer_and_no_other() -> None:
+    """The chart's messages begin with codes of the registry."""
+    source = "".join(file.read_text(encoding="utf-8") for file in (CHART / "templates").rglob("*.tpl"))
+    used = set(re.findall(r"^([A-Z]{3}[0-9]{3}) ", source, re.MULTILINE))
+
+    assert {code for code, row in registry().items() if row.layer is Layer.CHART} == used
+
+
+def test_a_code_is_found_in_any_case() -> None:
+    """People type small letters."""
+    assert find("par001").code == "PAR001"
+
+
+def test_an_unknown_code_is_wrong_use() -> None:
+    """The message says where the list is."""
+    with pytest.raises(UsageError, match="there is no finding XYZ999; `lockstep explain` lists all"):
+        find("XYZ999")
