@@ -150,8 +150,28 @@ def test_names_on_a_deployment_leave_room_for_the_service() -> None:
     assert "59 is the limit" in refusal(values(ONE_NODE, {"fullnameOverride": "n" * 60}))
 
 
+def left_to_defaults(schema: Object, value: Any, path: str = "") -> Iterator[str]:
+    """Give the fields that the API server would fill in an object."""
+    if not isinstance(value, dict):
+        return
+    for key, child in schema.get("properties", {}).items():
+        if key in value:
+            yield from left_to_defaults(child, value[key], f"{path}.{key}")
+        elif "default" in child:
+            yield f"{path}.{key}"
+
+
+def test_nothing_of_an_lws_is_left_to_defaults() -> None:
+    """Argo CD compares a custom resource field by field: what is filled in later is a difference for ever."""
+    rendered = render(FIVE_LINES)
+    ports = [port for role in rendered.templates() for port in rendered.engine(role)["ports"]]
+
+    assert [] == list(left_to_defaults(LEADER_WORKER_SET, rendered["LeaderWorkerSet"]))
+    assert {"TCP"} == {port.get("protocol") for port in [*ports, *rendered["Service"]["spec"]["ports"]]}
+
+
 def test_the_rollout_of_an_lws_is_written_out() -> None:
-    """Fields that the webhook would fill are there with its values, else Argo CD sees a difference for ever."""
+    """With the values that the webhook would write."""
     spec = render(FIVE_LINES)["LeaderWorkerSet"]["spec"]
 
     assert "LeaderCreated" == spec["startupPolicy"]

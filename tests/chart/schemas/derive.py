@@ -3,7 +3,7 @@
     python tests/chart/schemas/derive.py CRD.yaml > tests/chart/schemas/leaderworkerset.json
 
 The CRD spells out the whole pod template twice, 1.3 MB of it. Here a template is any object: the tests validate it as a
-core/v1 PodTemplate. Descriptions go, and an object that lists its properties takes no others.
+core/v1 PodTemplate. Descriptions go, defaults stay, and an object that lists its properties takes no others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def strict(schema: object, name: str = "") -> object:
         return schema
     if name in CORE:
         return {"type": schema["type"]}
-    kept = {key: strict(value) for key, value in schema.items() if key not in ("description", "properties", "default")}
+    kept = {key: strict(value) for key, value in schema.items() if key not in ("description", "properties")}
     kept = {key: value for key, value in kept.items() if not key.startswith("x-kubernetes-")}
     if schema.get("x-kubernetes-int-or-string"):
         kept["type"] = ["integer", "string"]
