@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -68,12 +69,30 @@ def test_a_name_that_is_no_dns_label_is_refused_by_both(release: Release, tmp_pa
     assert "STK002" in check(tmp_path, two_nodes(), name=name)
 
 
-def test_a_name_that_is_too_long_is_accepted_and_never_makes_workers(release: Release, tmp_path: Path) -> None:
-    """STK002: the API server takes the LeaderWorkerSet; the pods are what it refuses, much later."""
-    name = "m" * 52
+# LeaderWorkerSet accepts both; the worker's label <name>-<group>-<hash> has room for 63 characters.
+LONGEST, TOO_LONG = "m" * 50, "m" * 51
 
-    assert not server_says(release, group(release, name))
-    assert "STK002" in check(tmp_path, two_nodes(), name=name)
+
+def test_the_longest_name_makes_a_whole_group(release: Release, tmp_path: Path) -> None:
+    """STK002 lets it pass."""
+    long = dataclasses.replace(release, name=LONGEST)
+
+    long.apply(two_nodes())
+
+    assert 2 == len(long.ready(2))
+    assert "STK002" not in check(tmp_path, two_nodes(), name=LONGEST)
+
+
+def test_one_letter_more_makes_a_leader_without_workers(release: Release, tmp_path: Path) -> None:
+    """STK002 refuses it; LeaderWorkerSet accepts it, and the group waits for its workers for ever."""
+    create(release, group(release, TOO_LONG))
+
+    refusal = eventually("the refusal of the worker", lambda: "must be no more than 63" in said(release))
+    pods = [pod["metadata"]["name"] for pod in release.get("pods")]
+
+    assert refusal
+    assert [f"{TOO_LONG}-0"] == pods
+    assert "STK002" in check(tmp_path, two_nodes(), name=TOO_LONG)
 
 
 def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path: Path) -> None:
@@ -102,19 +121,29 @@ def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path
 
 
 def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path: Path) -> None:
-    """OPS001: the LeaderWorkerSet is accepted, its pods never are."""
+    """OPS001: the LeaderWorkerSet is accepted; its StatefulSet is not, and only the controller's log says why."""
     resources = {"requests": {"nvidia.com/gpu": "4"}, "limits": {"nvidia.com/gpu": "8"}}
     spoiled = group(release)
-    spoiled["metadata"]["namespace"] = release.namespace
     for role in ("leaderTemplate", "workerTemplate"):
         spoiled["spec"]["leaderWorkerTemplate"][role]["spec"]["containers"][0]["resources"] = resources
-        spoiled["spec"]["leaderWorkerTemplate"][role]["spec"].pop("serviceAccountName", None)
+    template = spoiled["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": template["spec"]}
+    pod["spec"]["restartPolicy"] = "Always"
+    create(release, spoiled)
 
-    release.cluster.kubectl("apply", std_input=json.dumps(spoiled), namespace=release.namespace)
+    failed = eventually("the failure", lambda: "Failed to create leader statefulset" in said(release))
 
-    assert eventually("the refusal", lambda: "must be equal to" in said(release) and "nvidia.com/gpu" in said(release))
-    assert [] == release.pods()
+    assert failed
+    assert [] == release.get("pods")
+    assert "must be equal to nvidia.com/gpu limit of 8" in server_says(release, pod)
     assert "OPS001" in check(tmp_path, two_nodes(resources=resources))
+
+
+def create(release: Release, item: Manifest) -> None:
+    """Create a LeaderWorkerSet without the rest of its release."""
+    for role in ("leaderTemplate", "workerTemplate"):
+        item["spec"]["leaderWorkerTemplate"][role]["spec"].pop("serviceAccountName")
+    release.cluster.kubectl("create", std_input=json.dumps(item), namespace=release.namespace)
 
 
 def said(release: Release) -> str:
