@@ -7,12 +7,12 @@ import os
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .nodes import Engine, Pair
-from .transcript import Player, Row, refusals, scenes
+from .transcript import Player, Refusal, Scene, refusals, scenes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def network() -> int:
 
 
 @pytest.fixture
-def pair(engine: Engine, scene: Row, network: int, tmp_path: Path) -> Iterator[Pair]:
+def pair(engine: Engine, scene: Scene, network: int, tmp_path: Path) -> Iterator[Pair]:
     """Return two nodes, none of them started; kill them afterwards."""
     found = Pair(engine, tmp_path, network, scene.env, scene.nodes)
     yield found
@@ -35,7 +35,7 @@ def pair(engine: Engine, scene: Row, network: int, tmp_path: Path) -> Iterator[P
 
 
 @pytest.mark.parametrize("scene", [pytest.param(scene, id=scene.name) for scene in scenes()])
-def test_scene(scene: Row, pair: Pair, engine: Engine) -> None:
+def test_scene(scene: Scene, pair: Pair, engine: Engine) -> None:
     """Every step of the scene goes as the transcript says."""
     player = Player(pair)
     try:
@@ -46,14 +46,14 @@ def test_scene(scene: Row, pair: Pair, engine: Engine) -> None:
             path.write_text(json.dumps([asdict(seen) for seen in player.record], indent=1))
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in refusals()])
-def test_refusal(case: dict[str, Any], engine: Engine, network: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in refusals()])
+def test_refusal(case: Refusal, engine: Engine, network: int, tmp_path: Path) -> None:
     """A wrong command line ends by itself, with the message and the exit code of the transcript."""
-    command = Pair(engine, tmp_path, network, {}, nodes=1).command(0, case["flags"])
+    command = Pair(engine, tmp_path, network, {}, nodes=1).command(0, case.flags)
     environment = {**os.environ, **engine.environment}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=engine.start, cwd=tmp_path
     )
 
-    assert case["says"] in done.stdout + done.stderr
-    assert case["code"] == done.returncode
+    assert case.says in done.stdout + done.stderr
+    assert case.code == done.returncode

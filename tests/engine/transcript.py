@@ -3,39 +3,91 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from .nodes import Pair
 
 FILE = Path(__file__).with_name("transcript.yaml")
 PERIOD = 0.2
+VERBS = ("start", "signal", "stream", "log", "pause", "expect")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One scene: how it begins, and what is done and seen."""
+class Step:
+    """One line of a scene; transcript.yaml says what each key means."""
+
+    verb: str
+    what: str
+    node: int = 0
+    to: str = "first"
+    flags: tuple[str, ...] = ()
+    tokens: int = 0
+    allowed: tuple[str, ...] = ()
+    within: float | None = None
+    lasting: float | None = None
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> Step:
+        """Read one mapping of the file."""
+        rest = dict(given)
+        verb = next(iter(rest))
+        if verb not in VERBS:
+            raise ValueError(f"{given}: a step begins with one of {', '.join(VERBS)}")
+        what = str(rest.pop(verb))
+        allowed = rest.pop("is", "written")
+        rest["allowed"] = tuple(map(str, allowed if isinstance(allowed, list) else [allowed]))
+        rest["flags"] = tuple(rest.get("flags", ()))
+        if "for" in rest:
+            rest["lasting"] = rest.pop("for")
+        return cls(verb, what, **rest)
+
+    def __str__(self) -> str:
+        """Return it short, for the story of a failure."""
+        where = {"signal": f" to the {self.to} of node {self.node}", "log": f" of node {self.node}"}.get(self.verb, "")
+        how_long = "" if self.lasting is None else f" for {self.lasting:g} s"
+        return f"{self.verb} {self.what}{where}{how_long}"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How it begins, and what is done and seen."""
 
     name: str
-    steps: list[dict[str, Any]]
-    env: dict[str, str] = field(default_factory=dict)
-    nodes: int = 2
+    steps: tuple[Step, ...]
+    env: Mapping[str, str]
+    nodes: int
 
 
-def scenes() -> list[Row]:
+@dataclass(frozen=True)
+class Refusal:
+    """A command line that ends with a message."""
+
+    name: str
+    flags: tuple[str, ...]
+    says: str
+    code: int
+
+
+def scenes() -> list[Scene]:
     """Return the scenes that start engines."""
-    keys = ("name", "steps", "env", "nodes")
     found = yaml.safe_load(FILE.read_text())["scenes"]
-    return [Row(**{key: row[key] for key in keys if key in row}) for row in found]
+    return [
+        Scene(row["name"], tuple(map(Step.read, row["steps"])), row.get("env", {}), row.get("nodes", 2))
+        for row in found
+    ]
 
 
-def refusals() -> list[dict[str, Any]]:
+def refusals() -> list[Refusal]:
     """Return the command lines that end with a message."""
-    return list(yaml.safe_load(FILE.read_text())["refusals"])
+    found = yaml.safe_load(FILE.read_text())["refusals"]
+    return [Refusal(row["name"], tuple(row["flags"]), row["says"], row["code"]) for row in found]
 
 
 @dataclass(frozen=True)
@@ -48,70 +100,63 @@ class Seen:
 
 
 class Player:
-    """Plays a row on a pair of nodes."""
+    """Plays a scene on a pair of nodes."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self.record: list[Seen] = []
 
-    def play(self, row: Row) -> None:
+    def play(self, scene: Scene) -> None:
         """Do every step; an expectation that is not met fails the test with all that was seen before."""
-        for step in row.steps:
+        for step in scene.steps:
             began = time.monotonic()
             seen = self._do(step)
-            self.record.append(Seen(_short(step), seen, round(time.monotonic() - began, 1)))
-            if "expect" in step:
-                allowed = step["is"] if isinstance(step["is"], list) else [step["is"]]
+            self.record.append(Seen(str(step), seen, round(time.monotonic() - began, 1)))
+            if step.verb in ("expect", "log"):
                 story = "\n".join(f"  {each.seconds:6.1f} s  {each.step}: {each.seen}" for each in self.record)
 
-                assert seen in map(str, allowed), f"{self.pair.engine.name} differs from the transcript\n{story}"
+                assert seen in step.allowed, f"{', '.join(step.allowed)} was expected:\n{story}"
 
-    def _do(self, step: dict[str, Any]) -> str:
+    def _do(self, step: Step) -> str:
         pair = self.pair
-        if "start" in step:
-            pair.start(step["start"], step.get("flags", ()))
-        elif "signal" in step:
-            pair.send(step["node"], step["signal"], step.get("to", "first"))
-        elif "stream" in step:
-            pair.stream(step["stream"], step["tokens"])
-        elif "log" in step:
-            return self._until(lambda: "written" if step["log"] in pair.log(step["node"]) else "missing", ["written"])
-        elif "pause" in step:
-            time.sleep(step["pause"] * pair.engine.scale)
+        if step.verb == "start":
+            pair.start(int(step.what), step.flags)
+        elif step.verb == "signal":
+            pair.send(step.node, step.what, step.to)
+        elif step.verb == "stream":
+            pair.stream(step.what, step.tokens)
+        elif step.verb == "pause":
+            time.sleep(float(step.what) * pair.engine.scale)
+        elif step.verb == "log":
+            return self._until(lambda: "written" if step.what in pair.log(step.node) else "", step.allowed, None)
         else:
-            return self._expect(step)
+            observe = self._observer(step.what)
+            if step.lasting is not None:
+                return self._throughout(observe, step.allowed, step.lasting * pair.engine.scale)
+            return self._until(observe, step.allowed, step.within)
         return "done"
 
-    def _expect(self, step: dict[str, Any]) -> str:
-        kind, _, which = step["expect"].partition(" ")
-        observe = {
-            "health": self.pair.health,
-            "completion": self.pair.completion,
-            "running": self.pair.running,
-            "node": lambda: self.pair.process(int(which)),
-            "stream": lambda: self.pair.streams[which].seen(),
+    def _observer(self, what: str) -> Callable[[], str]:
+        kind, _, which = what.partition(" ")
+        pair = self.pair
+        return {
+            "health": pair.health,
+            "completion": pair.completion,
+            "running": pair.running,
+            "node": lambda: pair.process(int(which)),
+            "stream": lambda: pair.streams[which].seen(),
         }[kind]
-        allowed = list(map(str, step["is"] if isinstance(step["is"], list) else [step["is"]]))
-        if "for" in step:
-            return self._throughout(observe, allowed, step["for"] * self.pair.engine.scale)
-        return self._until(observe, allowed, step.get("within"))
 
-    def _until(self, observe: Any, allowed: list[str], seconds: float | None = None) -> str:  # noqa: ANN401
+    def _until(self, observe: Callable[[], str], allowed: tuple[str, ...], seconds: float | None) -> str:
         """Ask until the answer is allowed; without a bound of its own, as long as a start may take."""
         deadline = time.monotonic() + (self.pair.engine.start if seconds is None else seconds)
-        while (seen := str(observe())) not in allowed and time.monotonic() < deadline:
+        while (seen := observe()) not in allowed and time.monotonic() < deadline:
             time.sleep(PERIOD)
         return seen
 
-    def _throughout(self, observe: Any, allowed: list[str], seconds: float) -> str:  # noqa: ANN401
+    def _throughout(self, observe: Callable[[], str], allowed: tuple[str, ...], seconds: float) -> str:
         """Ask for so long; return the first answer that is not allowed, else the last."""
         deadline = time.monotonic() + seconds
-        while (seen := str(observe())) in allowed and time.monotonic() < deadline:
+        while (seen := observe()) in allowed and time.monotonic() < deadline:
             time.sleep(PERIOD)
         return seen
-
-
-def _short(step: dict[str, Any]) -> str:
-    words = dict(step)
-    words.pop("is", None)
-    return " ".join(f"{key} {value}" for key, value in words.items())

@@ -122,12 +122,10 @@ def split(gpus: Sequence[str], nodes: int, per_node: int) -> list[tuple[str, ...
     """
     if len(gpus) < nodes * per_node:
         fits = len(gpus) // nodes
-        instead = (
-            f"rehearse it with group.gpusPerNode {fits} (and parallelism to match)" if fits else "use a larger machine"
-        )
+        smaller = f"rehearse it with group.gpusPerNode {fits} and parallelism to match, or " if fits else ""
         raise LockstepError(
             f"the group has {nodes} nodes with {per_node} GPUs each, {nodes * per_node} in all, and this machine shows "
-            f"{len(gpus)}: {instead}, or rehearse with the stand-in"
+            f"{len(gpus)}: {smaller}rehearse with the stand-in"
         )
     return [tuple(gpus[node * per_node : (node + 1) * per_node]) for node in range(nodes)]
 
