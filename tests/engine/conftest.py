@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockstep.rehearse.real_engine import EngineNotFoundError, RealEngine, find
+from lockstep.rehearse.real_engine import EngineNotFoundError, RealEngine, find_installed
 from lockstep.standin.install import install
 
 from .nodes import Engine
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def real_engine() -> RealEngine:
     """Return the installed vLLM, or skip."""
     try:
-        return find(os.environ)
+        return find_installed(os.environ)
     except EngineNotFoundError as missing:
         pytest.skip(f"needs the real engine: {missing}")
 

@@ -76,15 +76,26 @@ def find(environ: Mapping[str, str]) -> RealEngine:
     EngineNotFoundError
         When there is none, or none where the variable says.
     """
+    on_path = shutil.which("vllm", path=environ.get("PATH", os.defpath))
+    if on_path and not environ.get(FOLDER):
+        return RealEngine(Path(on_path).parent.parent, cpu_only=False)
+    return find_installed(environ)
+
+
+def find_installed(environ: Mapping[str, str]) -> RealEngine:
+    """Return the engine that the variable names, else the newest that ``make engine-cpu`` installed.
+
+    Raises
+    ------
+    EngineNotFoundError
+        When there is none, or none where the variable says.
+    """
     named = environ.get(FOLDER)
     if named:
         folder = Path(named).expanduser()
         if not (folder / "bin" / "vllm").is_file():
             raise EngineNotFoundError(f"{FOLDER} is {named}, but there is no {folder}/bin/vllm")
         return RealEngine(folder, cpu_only=(folder / STAMP).is_file())
-    on_path = shutil.which("vllm", path=environ.get("PATH", os.defpath))
-    if on_path:
-        return RealEngine(Path(on_path).parent.parent, cpu_only=False)
     stamps = sorted(_cache(environ).glob(f"engine-cpu-*/{STAMP}"), key=lambda stamp: stamp.stat().st_mtime)
     if stamps:
         return RealEngine(stamps[-1].parent, cpu_only=True)
