@@ -38,7 +38,7 @@
 {{- $containers := list }}
 {{- range $name, $container := first . }}
 {{- if $container }}
-{{- $containers = append $containers (merge (dict "name" $name) $container) }}
+{{- $containers = append $containers (set (deepCopy $container) "name" $name) }}
 {{- end }}
 {{- end }}
 {{- with $containers }}
@@ -66,11 +66,11 @@
 {{- /* serving.containerSecurity: SecurityContext of the engine container. RDMA pins memory, which takes IPC_LOCK.
        Context: root. Gives JSON. */}}
 {{- define "serving.containerSecurity" -}}
-{{- $context := (.Values.security).container | default dict }}
+{{- $context := deepCopy ((.Values.security).container | default dict) }}
 {{- if (.Values.network).rdma }}
 {{- $capabilities := $context.capabilities | default dict }}
 {{- $added := append ($capabilities.add | default list) "IPC_LOCK" | uniq }}
-{{- $context = merge (dict "capabilities" (merge (dict "add" $added) $capabilities)) $context }}
+{{- $_ := set $context "capabilities" (set $capabilities "add" $added) }}
 {{- end }}
 {{- toJson $context }}
 {{- end }}
