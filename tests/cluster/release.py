@@ -100,6 +100,12 @@ class Release:
         """UIDs of the pods by name."""
         return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.pods()}
 
+    def endpoints(self) -> list[str]:
+        """Names of the pods to which the release's API Service sends requests."""
+        slices = self.get("endpointslices", f"kubernetes.io/service-name={self.name}-api")
+        every = [endpoint for each in slices for endpoint in each.get("endpoints") or []]
+        return sorted(endpoint["targetRef"]["name"] for endpoint in every if endpoint["conditions"]["ready"])
+
     def group(self, index: int) -> dict[str, str]:
         """UIDs of the pods of one group by name."""
         return {

@@ -1,0 +1,76 @@
+"""Each example, installed as it stands, becomes Ready with as many pods as it says and only leaders behind its Service."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.cluster.release import CHART, EXAMPLES
+from tests.cluster.waiting import eventually
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.release import Manifest, Release
+
+pytestmark = pytest.mark.usefixtures("simulation")
+
+DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_becomes_ready(release: Release, file: Path, api_groups: set[str]) -> None:
+    """Pods, endpoints and the disruption budget agree on replicas and nodes."""
+    values = yaml.safe_load(file.read_text())
+    if values["stack"]["name"] == "lws" and "leaderworkerset.x-k8s.io" not in api_groups:
+        pytest.skip("the cluster has no LeaderWorkerSet (simulated: python -m ci.sim build lws)")
+    replicas, nodes = values.get("replicas", DEFAULTS["replicas"]), values["group"]["nodes"]
+    if claim := values.get("weights", {}).get("claim"):
+        offer(release, claim)
+
+    release.helm("install", release.name, str(CHART), "--values", str(file))
+    pods = release.ready(replicas * nodes)
+
+    leaders = sorted(pod["metadata"]["name"] for pod in pods if pod["metadata"]["labels"]["lockstep/role"] == "leader")
+    assert replicas == len(leaders)
+    assert leaders == eventually("endpoints", lambda: found if len(found := release.endpoints()) == replicas else None)
+    assert replicas * nodes == eventually("a counted budget", lambda: healthy(release))
+
+
+def healthy(release: Release) -> int:
+    """Count the pods that the disruption budget has found Ready."""
+    return int(release.one("poddisruptionbudget", f"{release.name}-pdb").get("status", {}).get("currentHealthy", 0))
+
+
+def offer(release: Release, claim: str) -> None:
+    """Make a bound claim, as an administrator does for weights."""
+    volume = f"{claim}-{release.namespace}"
+    common: Manifest = {
+        "accessModes": ["ReadOnlyMany"],
+        "storageClassName": "",
+        "persistentVolumeReclaimPolicy": "Delete",
+    }
+    objects = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": volume},
+            "spec": {**common, "capacity": {"storage": "1Ti"}, "hostPath": {"path": "/models"}},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": claim},
+            "spec": {
+                "accessModes": common["accessModes"],
+                "storageClassName": "",
+                "volumeName": volume,
+                "resources": {"requests": {"storage": "1Ti"}},
+            },
+        },
+    ]
+    for item in objects:
+        release.cluster.kubectl("create", std_input=json.dumps(item), namespace=release.namespace)
