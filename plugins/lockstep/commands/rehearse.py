@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep import inputs, render
-from lockstep.errors import LockstepError
-from lockstep.rehearse import faults
+from lockstep.errors import LockstepError, UsageError
+from lockstep.rehearse import faults, picture
 from lockstep.rehearse.completion import PROMPT
 from lockstep.rehearse.launcher import listen, rehearse
 from lockstep.rehearse.plan import Plan
@@ -52,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=300, metavar="SECONDS", help="to Ready, and again after faults (%(default)s)"
     )
     parser.add_argument("--prompt", default=PROMPT, help="what the chat completion asks")
+    parser.add_argument(
+        "--picture", metavar="FILE", type=Path, help="draw the timeline: .svg, or .html with all events"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document at the end, and nothing else")
 
 
@@ -64,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
         When the rehearsal could not be held.
     """
     (given,) = inputs.from_arguments(args)
+    if args.picture is not None and (args.picture.suffix not in (".svg", ".html") or not args.picture.parent.is_dir()):
+        raise UsageError(f"--picture {args.picture}: a file that ends in .svg or .html, in a folder that is there")
     script = [faults.parse_kill(text) for text in args.kill]
     for text in args.fault:
         path = Path(text)
@@ -80,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
         forward=os.dup(listen(args.port).detach()) if args.keep else None,
     )
     report = rehearse(plan, args.network)
+    if args.picture is not None:
+        args.picture.write_text(picture.draw(report) if args.picture.suffix == ".svg" else picture.page(report))
     if args.json:
         print(report.to_json())
     elif report.exit_code == 2:

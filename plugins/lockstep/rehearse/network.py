@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import ipaddress
 import re
 import subprocess
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lockstep.rehearse.manifest import Pod
 
 SANDBOX = Path(__file__).with_name("sandbox.sh")
+ENTER = Path(__file__).with_name("enter.sh")
 
 
 class Place(Protocol):
@@ -128,27 +130,25 @@ class NamespacePlace:
     """A pod in namespaces of its own; ``sandbox`` holds them."""
 
     address: str
-    sandbox: asyncio.subprocess.Process
+    sandbox: subprocess.Popen[str]
     port: str
     hosts: Hosts
     joined: tuple[str, ...] = ("--net", "--mount", "--ipc", "--uts")
 
     def start(self, argv: list[str], folder: Path) -> list[str]:
-        """Enter the sandbox and become process 1 of a new pid namespace."""
+        """Enter the sandbox and start process 1 of a new pid namespace."""
         enter = ["nsenter", "--target", str(self.sandbox.pid), *self.joined, "--"]
-        fork = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", f"--wd={folder}", "--"]
-        return [*enter, *fork, *argv]
+        return [*enter, "unshare", "--pid", "--mount", "--", "bash", str(ENTER), str(folder), *argv]
 
     def inside(self, first: int, argv: list[str]) -> list[str]:
         """Enter all namespaces of the container."""
         return ["nsenter", "--target", str(first), *self.joined, "--pid", "--", *argv]
 
     def first_process(self, pid: int) -> int | None:
-        """Return the child of ``unshare``."""
+        """Return the child of ``enter.sh``."""
         with suppress(OSError):
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            if children and Path(f"/proc/{pid}/comm").read_text().strip() == "unshare":
-                return int(children[0])
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                return int(child)
         return None
 
     def cut(self, *, off: bool) -> None:
@@ -159,8 +159,8 @@ class NamespacePlace:
     def remove(self) -> None:
         """End the sandbox: the kernel takes the rest with it."""
         self.hosts.forget(self.address)
-        with suppress(ProcessLookupError):
-            self.sandbox.kill()
+        self.sandbox.kill()
+        self.sandbox.wait()
 
 
 @dataclass
@@ -212,12 +212,14 @@ class Namespaces:
         self._hosts.add(address, pod.names)
         fresh = ["unshare", "--net", "--mount", "--ipc", "--uts", "--", "bash", str(SANDBOX)]
         arguments = [str(self._hosts.path), str(shared_memory(pod)), pod.name]
-        sandbox = await asyncio.create_subprocess_exec(
-            *fresh, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, start_new_session=True
+        sandbox = subprocess.Popen(
+            [*fresh, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
-        if sandbox.stdout is None or (await sandbox.stdout.readline()).strip() != b"ready":
-            complaint = (await sandbox.stderr.read()).decode().strip() if sandbox.stderr else ""
-            raise LockstepError(f"pod {pod.name}: its namespaces cannot be made: {complaint}")
+        with sandbox.stdout or nullcontext(io.StringIO()) as said:
+            first = await asyncio.to_thread(said.readline)
+        if first != "ready\n":
+            sandbox.kill()
+            raise LockstepError(f"pod {pod.name}: its namespaces cannot be made: {first.strip()}")
         _ip(
             f"link add {port} type veth peer name eth0 netns {sandbox.pid}",
             f"link add {node} type veth peer name node netns {sandbox.pid}",
