@@ -6,17 +6,17 @@ import os
 import re
 import secrets
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from ci.sim.folders import REPOSITORY, program
 
 from tests.cluster import clusters
-from tests.cluster.release import Release
+from tests.cluster.release import CHART, Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
     from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc
@@ -82,7 +82,8 @@ def release(
     """Give a release, not yet installed, in a namespace of its own; it goes with the test, its namespace later."""
     slug = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
     namespace = namespace_factory(f"{slug}-{secrets.token_hex(3)}").name
-    release = Release(kube_cluster, namespace)
+    chart = request.config.getoption("chart_path")
+    release = Release(kube_cluster, namespace, Path(chart) if chart else CHART)
     yield release
     if request.node.stash.get(FAILED, False):
         folder = dump(release, LEFT / request.node.name)

@@ -44,6 +44,7 @@ class Release:
 
     cluster: Cluster
     namespace: str
+    chart: Path = CHART
     name: str = "model"
 
     # What is done
@@ -65,7 +66,7 @@ class Release:
     def apply(self, values: Manifest, *files: Path, check: bool = True) -> Completed:
         """Install or upgrade with ``values`` above the files."""
         beneath = [word for file in files for word in ("--values", str(file))]
-        return self.helm("upgrade", "--install", self.name, str(CHART), *beneath, values=values, check=check)
+        return self.helm("upgrade", "--install", self.name, str(self.chart), *beneath, values=values, check=check)
 
     def uninstall(self) -> None:
         """Remove the release."""

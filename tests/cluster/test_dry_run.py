@@ -21,7 +21,7 @@ FILES = [*EXAMPLES, *sorted((CHART / "ci").glob("*-values.yaml"))]
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_api_server_takes_every_object_as_it_is(release: Release, file: Path, api_groups: set[str]) -> None:
     """No unknown field, no refusal of a webhook, no warning."""
-    text = release.helm("template", "model", str(CHART), "--values", str(file)).stdout
+    text = release.helm("template", "model", str(release.chart), "--values", str(file)).stdout
     missing = {version for item in yaml.safe_load_all(text) if item and (version := group(item)) not in api_groups}
     if missing:
         pytest.skip(f"the cluster does not serve {', '.join(sorted(missing))}")

@@ -1,4 +1,4 @@
-"""Each example, installed as it stands, becomes Ready with as many pods as it says and only leaders behind its Service."""
+"""Each example, installed as it stands, becomes Ready with as many pods as it says, only leaders behind its Service."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_example_becomes_ready(release: Release, file: Path, api_groups: set[
     if claim := values.get("weights", {}).get("claim"):
         offer(release, claim)
 
-    release.helm("install", release.name, str(CHART), "--values", str(file))
+    release.helm("install", release.name, str(release.chart), "--values", str(file))
     pods = release.ready(replicas * nodes)
 
     leaders = sorted(pod["metadata"]["name"] for pod in pods if pod["metadata"]["labels"]["lockstep/role"] == "leader")

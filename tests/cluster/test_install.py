@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from tests.cluster.release import environment, two_nodes
+from tests.cluster.release import environment, is_ready, two_nodes
 from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
@@ -65,6 +66,30 @@ REFERENCES = {
     "LOCKSTEP_NODE_COUNT": "LWS_GROUP_SIZE",
     "LOCKSTEP_LEADER_ADDRESS": "LWS_LEADER_ADDRESS",
 }
+
+
+@pytest.mark.usefixtures("simulation")
+def test_workers_start_beside_a_leader_that_is_not_ready(release: Release) -> None:
+    """A leader is Ready only with all of its ranks, so nothing may wait for it before it makes them."""
+    release.apply(two_nodes(leader={"annotations": {"sim/not-ready": "true"}}))
+
+    running = eventually("both to run", lambda: [pod["status"]["phase"] for pod in release.pods()] == ["Running"] * 2)
+
+    assert running
+    assert [False, True] == [is_ready(pod) for pod in release.pods()]
+
+
+def test_the_stored_group_is_the_rendered_one(release: Release) -> None:
+    """No webhook and no default of the API server adds to it: Argo CD would see it OutOfSync for ever."""
+    release.apply(two_nodes())
+
+    rendered = next(
+        item
+        for item in yaml.safe_load_all(release.helm("get", "manifest", release.name).stdout)
+        if item["kind"] == "LeaderWorkerSet"
+    )
+
+    assert rendered["spec"] == release.one("leaderworkerset", "model")["spec"]
 
 
 def test_every_rank_has_a_name_before_it_is_ready(release: Release) -> None:

@@ -42,7 +42,7 @@ def server_says(release: Release, manifest: Manifest) -> str:
 
 def group(release: Release, name: str = "model") -> Manifest:
     """Render the two-node LeaderWorkerSet, to be spoiled by hand where the chart itself would refuse."""
-    text = release.helm("template", "model", str(CHART), values=two_nodes()).stdout
+    text = release.helm("template", "model", str(release.chart), values=two_nodes()).stdout
     found = next(item for item in yaml.safe_load_all(text) if item and item["kind"] == "LeaderWorkerSet")
     found["metadata"]["name"] = name
     return dict(found)

@@ -5,11 +5,12 @@ The pods are slow to be Ready here, as models are: an update that does not wait 
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.release import CHART, GROUP, two_nodes
+from tests.cluster.release import GROUP, two_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +60,7 @@ def test_an_edited_launch_script_rolls_each_group_once(release: Release, tmp_pat
     """A script lies in a ConfigMap, whose change alone would replace no pod."""
     release.apply(two_nodes(replicas=2, pod=SLOW))
     release.ready(4)
-    edited = edited_chart(tmp_path)
+    edited = edited_chart(release.chart, tmp_path)
 
     with release.recorded(tmp_path) as created:
         release.helm("upgrade", release.name, str(edited), values=two_nodes(replicas=2, pod=SLOW))
@@ -114,12 +115,10 @@ def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
     }
 
 
-def edited_chart(folder: Path) -> Path:
+def edited_chart(chart: Path, folder: Path) -> Path:
     """Copy the chart and add a line to its launch script."""
-    import shutil
-
     copy = folder / "serving"
-    shutil.copytree(CHART, copy)
+    shutil.copytree(chart, copy)
     script = copy / "files" / "launch" / "launch.sh"
     script.write_text(script.read_text() + "# edited\n")
     return copy
