@@ -8,7 +8,9 @@ READY := $(VENV)/.ready
 EXAMPLE := values/examples/deepseek-r1-16xh100.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean
+SIM := PYTHONPATH="$(CURDIR)" $(BIN)/python -m ci.sim
+
+.PHONY: help setup demo demo-real test test-engine test-sim lint engine-cpu sim sim-build sim-down format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +32,27 @@ demo: $(READY) ## Check, refuse and rehearse the README's example
 
 test: $(READY) ## Run the fast tier: no network, no cluster, no GPU
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 $(ARGS)
+
+engine-cpu: $(READY) ## Install real vLLM on CPU into a cache outside the checkout (PyPI, 7 GB)
+	@$(BIN)/python ci/engine-cpu/install
+
+demo-real: engine-cpu ## Rehearse two pods with real vLLM: real tokens from two processes that hold half a model each
+	@$(BIN)/python ci/engine-cpu/demo.py
+
+test-engine: engine-cpu ## Run the engine tier: rehearsals with real vLLM on CPU
+	@$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
+
+sim-build: $(READY) ## Build the simulated cluster's components with Go (cached; BUDGET=seconds bounds it)
+	@$(SIM) build $(if $(BUDGET),--budget $(BUDGET))
+
+sim: sim-build ## Run a simulated cluster until Ctrl-C (ARGS="--nodes 8 --accelerator h200-8")
+	@$(SIM) up $(ARGS)
+
+sim-down: $(READY) ## End every simulated cluster
+	@$(SIM) down
+
+test-sim: sim-build ## Run the cluster suite on a simulated cluster
+	@$(BIN)/python -m pytest tests/cluster --cluster-type sim $(ARGS)
 
 lint: $(READY) ## Run every linter and drift check
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash ci/lint
