@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -69,7 +70,12 @@ class Input:
         ValuesError
             If a file is not one YAML mapping.
         """
-        return coalesce(read(self.chart / "values.yaml"), stack(read(file) for file in self.files))
+        return coalesce(_defaults(self.chart), stack(read(file) for file in self.files))
+
+
+@cache
+def _defaults(chart: Path) -> Values:
+    return read(chart / "values.yaml")
 
 
 def release_name(file: Path) -> str:

@@ -114,6 +114,18 @@ def test_json(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_a_chart_that_is_another(right: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The checks know one chart; Helm renders any."""
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: other\nversion: 0.1.0\n")
+    (chart / "values.yaml").write_text("{}\n")
+
+    assert main(["check", str(right), "--chart", str(chart)]) == 2
+    assert capsys.readouterr().err == f"lockstep: {chart}: not Lockstep's serving chart (no values.schema.json in it)\n"
+    assert main(["render", str(right), "--chart", str(chart)]) == 0
+
+
 def test_no_findings(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file without findings says so."""
     right.write_text(

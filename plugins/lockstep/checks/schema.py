@@ -6,10 +6,12 @@ import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
 from jsonschema.validators import Draft7Validator
 
+from lockstep.errors import UsageError
 from lockstep.findings import Finding
 from lockstep.yamlfile import kind_of
 
@@ -37,13 +39,19 @@ def check(chart: Path, values: Values) -> Iterator[Finding]:
     Finding
         VAL002, one for each fault, ordered by path.
     """
+    schema = _schema(chart)
+    faults = map(_Fault.of, Draft7Validator(schema).iter_errors(values))
+    findings = [finding for fault in faults for finding in _findings(fault, schema)]
+    yield from sorted(findings, key=lambda finding: finding.path)
+
+
+@cache
+def _schema(chart: Path) -> Values:
     file = chart / "values.schema.json"
     if not file.is_file():
-        return
+        raise UsageError(f"{chart}: not Lockstep's serving chart (no {file.name} in it)")
     schema: Values = json.loads(file.read_text(encoding="utf-8"))
-    faults = map(_Fault.of, Draft7Validator(schema).iter_errors(values))
-    for fault in sorted(faults, key=lambda fault: fault.path):
-        yield from _findings(fault, schema)
+    return schema
 
 
 @dataclass(frozen=True)
