@@ -217,16 +217,15 @@ def stages(layout: Layout, model: ModelShape | None, found: Fit | None) -> tuple
 
 def terms(found: Fit, stage: StageFit) -> tuple[Term, ...]:
     """Return the memory of one GPU of a stage by term; what is over the accelerator's size is shown as it is."""
-    pool = max(stage.pool, 0.0)
-    sequence = min(stage.sequence, pool) if stage.pool > stage.sequence else stage.sequence
-    used = stage.weights + stage.overhead.total + max(sequence, pool)
+    cache = max(stage.pool, stage.sequence)
+    used = stage.weights + stage.overhead.total + cache
     sizes = {
         "weights": stage.weights,
         "activations": stage.overhead.activations,
         "graphs": stage.overhead.graphs,
         "context": stage.overhead.context,
-        "sequence": sequence,
-        "cache": max(pool - sequence, 0.0),
+        "sequence": stage.sequence,
+        "cache": cache - stage.sequence,
         "unused": max(found.plan.accelerator.memory - used, 0.0),
     }
     return tuple(Term(key, TERMS[key], size) for key, size in sizes.items() if size > GIB / 1000)

@@ -84,8 +84,10 @@ def test_terms_add_up_to_the_accelerator(tmp_path: Path) -> None:
 def test_terms_of_a_full_gpu_go_beyond_it(tmp_path: Path) -> None:
     """What is missing can be seen."""
     found = picture(tmp_path, ONE_NODE)
+    (stage,) = found.stages
 
-    assert sum(term.bytes for term in found.stages[0].terms) > found.memory
+    assert sum(term.bytes for term in stage.terms) > found.memory
+    assert "cache, one full sequence" == stage.terms[-1].name
 
 
 MISSING = {
