@@ -12,7 +12,7 @@ PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} GPUs
 OPS010 every new pod downloads the whole model from the hub; use weights.source pvc or hostPath, or keep the cache with pod.volumes.cache
 {{- end }}
 {{- if and (eq $replicas 1) (not (gt (int (include "serving.rollout" . | fromJson).surge) 0)) }}
-OPS011 one replica: an upgrade means downtime of a model load; rollout.maxSurge with spare nodes or a second replica avoids it
+OPS011 one replica: an upgrade means downtime of a model load; a second replica avoids it, or (on stack deployment) rollout.maxSurge: 1 with spare nodes
 {{- end }}
 {{- if and (gt $replicas 1) (gt $layout.nodes 1.0) }}
 STK007 {{ $replicas }} groups of {{ $layout.nodes }} pods without gang scheduling: with too few nodes all may get a part and none all of it
