@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockstep.findings import Finding
+from lockstep.memory.engines import ENGINES
 from lockstep.memory.fit import Verdict, fit
 from lockstep.memory.remedy import remedies
 from lockstep.memory.settings import accelerator_of, plan_of, stages_of
@@ -36,12 +37,13 @@ def room(release: Release) -> Iterator[Finding]:
         return
     failed = found.verdict is Verdict.FAILS
     ways = remedies(found)
+    length = f"engine.args.{ENGINES[release.engine.name].length}"
     yield Finding(
         "MEM001" if failed else "MEM002",
-        "group" if failed else "engine.args.max-model-len",
+        "group" if failed else length,
         terms(release, found),
         f"One of these is enough: {'; '.join(ways)}." if ways else "Use more GPUs, larger ones, or smaller weights.",
-        {"engine.args.max-model-len": plan.length, "full sequences": round(found.full_sequences, 2)},
+        {length: plan.length, "full sequences": round(found.full_sequences, 2)},
     )
 
 
@@ -60,13 +62,13 @@ def usable(stages: tuple[int, ...], release: Release, model: ModelShape) -> bool
 
 def terms(release: Release, found: Fit) -> str:
     """Say the numbers of the fullest stage."""
-    plan, stage = found.plan, found.worst
+    plan, stage, device = found.plan, found.worst, found.plan.accelerator
     where = f" of stage {stage.stage}" if len(found.stages) > 1 else ""
     verdict = "does not fit" if found.verdict is Verdict.FAILS else "hardly fits"
+    setting = f"{ENGINES[release.engine.name].fraction} {plan.knob.fraction:g}"
     return (
         f"{release.model.id} {verdict}: each GPU{where} "
         f"needs {gib(stage.weights)} for weights, about {gib(stage.overhead.total)} for activations, graphs and NCCL, "
         f"and {gib(stage.sequence)} of cache for one sequence of {plan.length} tokens; "
-        f"{plan.knob.flag} {plan.knob.fraction:g} of {plan.accelerator.name} ({gib(plan.accelerator.memory)}) "
-        f"leaves {gib(max(stage.pool, 0))} for the cache"
+        f"{setting} of {device.name} ({gib(device.memory)}) leaves {gib(max(stage.pool, 0))} for the cache"
     )

@@ -31,18 +31,6 @@ class Knob:
     fixed: float | None = None
     graphs: bool = True
 
-    @property
-    def flag(self) -> str:
-        """Name of the flag."""
-        return FLAGS[self.engine]
-
-
-FLAGS = {
-    "vllm": "gpu-memory-utilization",
-    "sglang": "mem-fraction-static",
-    "trtllm": "kv_cache_free_gpu_memory_fraction",
-}
-
 
 def default_fraction(engine: str, version: tuple[int, ...] | None, memory: float, gpus: int) -> float:
     """Return the fraction that an engine uses when none is given.

@@ -24,15 +24,15 @@ class Flags:
     """
 
     def __init__(self, args: Mapping[str, Value]) -> None:
-        self.values = {key.lstrip("-").replace("_", "-"): value for key, value in args.items() if value is not None}
+        self.values = {spelt(key): value for key, value in args.items() if value is not None}
 
     def __contains__(self, name: str) -> bool:
         """Say whether the flag is given at all."""
-        return name in self.values
+        return spelt(name) in self.values
 
     def text(self, name: str) -> str | None:
         """Return a flag as text."""
-        value = self.values.get(name)
+        value = self.values.get(spelt(name))
         return None if value is None or isinstance(value, (dict, list)) else str(value)
 
     def number(self, name: str) -> float | None:
@@ -55,7 +55,7 @@ class Flags:
 
     def entry(self, name: str, key: str) -> str | None:
         """Return one entry of a flag that holds a JSON object."""
-        value = self.values.get(name)
+        value = self.values.get(spelt(name))
         if isinstance(value, str):
             try:
                 value = json.loads(value)
@@ -63,3 +63,8 @@ class Flags:
                 return None
         found = value.get(key) if isinstance(value, dict) else None
         return found if isinstance(found, str) else None
+
+
+def spelt(name: str) -> str:
+    """Give a flag its one spelling."""
+    return name.lstrip("-").replace("_", "-")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lockstep.memory.cache import FP8
+from lockstep.memory.engines import ENGINES
 from lockstep.memory.fit import Fit, Plan, Verdict, fit
 from lockstep.memory.units import gib
 
@@ -36,11 +37,12 @@ def remedies(found: Fit) -> tuple[str, ...]:
 
 def proposals(plan: Plan) -> Iterator[str]:
     """Yield what works."""
-    if plan.number != FP8 and good(replace(plan, number=FP8)):
-        yield "kv-cache-dtype: fp8 halves the cache"
+    names = ENGINES[plan.layout.engine]
+    if names.cache and plan.number != FP8 and good(replace(plan, number=FP8)):
+        yield f"{names.cache}: fp8 halves the cache"
     length = longest(plan)
     if length:
-        yield f"max-model-len: {length} is the longest that fits"
+        yield f"{names.length}: {length} is the longest that fits"
     stages = more_stages(plan)
     if stages:
         larger = with_stages(plan, stages)

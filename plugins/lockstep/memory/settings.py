@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lockstep.memory.accelerators import Accelerator, find_accelerator
 from lockstep.memory.budget import Knob, default_fraction
 from lockstep.memory.cache import BF16, FP8
+from lockstep.memory.engines import ENGINES
 from lockstep.memory.fit import Plan
 from lockstep.memory.flags import Flags
 from lockstep.memory.layout import Layout
@@ -32,7 +33,6 @@ UNPREDICTABLE = (
 )
 DTYPE_BYTES = {"float32": 4.0, "float": 4.0, "half": 2.0, "float16": 2.0, "bfloat16": 2.0}
 CACHE_BYTES = {
-    "auto": None,
     "bfloat16": BF16,
     "float16": BF16,
     "fp8": FP8,
@@ -93,8 +93,9 @@ def plan_of(release: Release, model: ModelShape, accelerator: Accelerator) -> Pl
     """
     flags = Flags(release.engine.args)
     weights = stored(model, flags)
-    number = cache_bytes(model, flags)
-    length = flags.whole("max-model-len") or (model.context if flags.text("max-model-len") is None else 0)
+    number = cache_bytes(model, flags.text(ENGINES[release.engine.name].cache))
+    names = ENGINES[release.engine.name]
+    length = flags.whole(names.length) or (model.context if flags.text(names.length) is None else 0)
     if weights is None or number is None or not length or any(name in flags for name in UNPREDICTABLE):
         return None
     return Plan(
@@ -104,9 +105,9 @@ def plan_of(release: Release, model: ModelShape, accelerator: Accelerator) -> Pl
         knob=knob_of(release, flags, accelerator),
         length=length,
         number=number,
-        batch_tokens=flags.whole("max-num-batched-tokens") or accelerator.batch_tokens,
-        sequences=flags.whole("max-num-seqs") or accelerator.sequences,
-        eager=flags.on("enforce-eager"),
+        batch_tokens=flags.whole(names.batch) or accelerator.batch_tokens,
+        sequences=flags.whole(names.sequences) or accelerator.sequences,
+        eager=flags.on(names.eager),
         draft="mtp" in (flags.entry("speculative-config", "method") or ""),
         stages=stages_of(release),
     )
@@ -118,7 +119,7 @@ def knob_of(release: Release, flags: Flags, accelerator: Accelerator) -> Knob:
     ranks = release.layout.tensor * release.layout.pipeline
     numbers = version(release.engine.version)
     default = default_fraction(name, numbers or None, accelerator.memory, ranks)
-    given = flags.number(Knob(name, default).flag)
+    given = flags.number(ENGINES[name].fraction)
     graphs = name != "vllm" or not numbers or numbers >= (0, 21)
     return Knob(name, default if given is None else given, flags.whole("kv-cache-memory-bytes"), graphs)
 
@@ -136,12 +137,11 @@ def stored(model: ModelShape, flags: Flags) -> ModelShape | None:
     return replace(model, quantization=Quantization("fp8", formats), checkpoint=None)
 
 
-def cache_bytes(model: ModelShape, flags: Flags) -> float | None:
+def cache_bytes(model: ModelShape, written: str | None) -> float | None:
     """Return the bytes of one number of the cache, None for a type that is not known.
 
     ``auto`` is the type of the model, or what its checkpoint asks for (vLLM ``config/cache.py``, ``cache_dtype``).
     """
-    written = flags.text("kv-cache-dtype") or "auto"
-    if written == "auto":
+    if written in (None, "auto"):
         return FP8 if model.quantization and model.quantization.cache == "fp8" else min(model.dtype_bytes, 4.0)
-    return CACHE_BYTES.get(written)
+    return CACHE_BYTES.get(written or "")

@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep.memory.engines import ENGINES
 from lockstep.memory.units import gib
 from lockstep.plan.drawing import memory, placement
 from lockstep.plan.picture import TERMS
@@ -88,7 +89,8 @@ def legend(picture: Picture) -> str:
     entries = [f'<li><i class="{key}"></i>{name}</li>' for key, name in TERMS.items() if key in used]
     if picture.limit < picture.memory and picture.fit:
         knob = picture.fit.plan.knob
-        entries.append(f'<li><i class="limit"></i>{knob.flag} {knob.fraction:g}</li>')
+        name = ENGINES[knob.engine].fraction
+        entries.append(f'<li><i class="limit"></i>{name} {knob.fraction:g}</li>')
     return f'<ul class="legend">{"".join(entries)}</ul>'
 
 

@@ -32,6 +32,11 @@ def test_spelling(name: str) -> None:
     assert 5 == Flags({name: 5}).whole("max-model-len")
 
 
+def test_name_that_is_asked_for_can_have_underscores() -> None:
+    """TensorRT-LLM spells its flags so."""
+    assert 0.8 == Flags({"kv-cache-free-gpu-memory-fraction": 0.8}).number("kv_cache_free_gpu_memory_fraction")
+
+
 def test_entry_of_an_object() -> None:
     """A JSON flag is read as a mapping and as text."""
     config = {"method": "mtp"}
