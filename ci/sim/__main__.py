@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ci.sim import nodes
@@ -16,6 +15,8 @@ from ci.sim.cluster import Cluster, ClusterError, clusters
 from ci.sim.component import ADDONS, CORE, load
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ci.sim.component import Component
 
 
@@ -34,7 +35,13 @@ def main() -> int:
     command = commands.add_parser("up", help="start a cluster and stay until Ctrl-C")
     command.add_argument("--name", default="default")
     command.add_argument("--nodes", type=int, default=4, help="nodes with accelerators (%(default)s)")
-    command.add_argument("--accelerator", default="h200-8", help=f"a preset ({', '.join(nodes.presets())}) or a file")
+    command.add_argument(
+        "--accelerator",
+        default="h200-8",
+        metavar="PRESET",
+        help=f"{', '.join(nodes.presets('accelerators'))} or a file",
+    )
+    command.add_argument("--fabric", metavar="PRESET", help=f"{', '.join(nodes.presets('fabrics'))} or a file")
     command.add_argument(
         "--with", dest="addons", metavar="NAMES", help=f"of {','.join(ADDONS)}; default: all that are built"
     )
@@ -82,13 +89,14 @@ def run_up(arguments: argparse.Namespace) -> int:
         if not folder:
             raise ClusterError(f"{name} is not built: python -m ci.sim build {name}")
         components[name] = component, folder
-    preset = Path(arguments.accelerator)
-    kind = nodes.accelerator(preset if preset.suffix else nodes.PRESETS / f"{preset}.yaml")
+    fabric = nodes.preset("fabrics", arguments.fabric) if arguments.fabric else None
+    kind = nodes.read(nodes.preset("accelerators", arguments.accelerator), fabric)
     cluster = Cluster(arguments.name)
     cluster.up(components, kind, arguments.nodes)
     versions = ", ".join(f"{name} {component.version()}" for name, (component, _) in components.items())
     print(f"sim: cluster {cluster.name} is up after {cluster.state['seconds']} s: {versions}")
-    print(f"sim: {arguments.nodes} nodes of {kind.per_node} {kind.resource} ({kind.name}); logs: {cluster.folder}/logs")
+    devices = ", ".join(f"{amount} {name}" for name, amount in kind.devices.items())
+    print(f"sim: {arguments.nodes} nodes of {devices} ({kind.name}); logs: {cluster.folder}/logs")
     print(f"export KUBECONFIG={cluster.kubeconfig}", flush=True)
     if arguments.detach:
         return 0

@@ -80,7 +80,7 @@ class Cluster:
 
     # Its life
 
-    def up(self, components: dict[str, tuple[Component, Path]], kind: nodes.Accelerator, count: int) -> None:
+    def up(self, components: dict[str, tuple[Component, Path]], kind: nodes.Kind, count: int) -> None:
         """Start the cluster.
 
         Parameters
@@ -105,7 +105,7 @@ class Cluster:
             self.end()
             raise
 
-    def start(self, components: dict[str, tuple[Component, Path]], kind: nodes.Accelerator, count: int) -> None:
+    def start(self, components: dict[str, tuple[Component, Path]], kind: nodes.Kind, count: int) -> None:
         """Do the work of ``up``."""
         began = time.monotonic()
         parts = [component for component, _ in components.values()]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 TYPES = ("sim", "kind", "existing")
 GPU_NODES = 8
-ACCELERATOR = nodes.Accelerator(name="h200-8", resource="nvidia.com/gpu", per_node=8, labels={})
+# The presets that tests lay beneath their values.
+PRESETS = (nodes.preset("accelerators", "h200-8"), nodes.preset("fabrics", "infiniband"))
 
 
 @contextmanager
@@ -44,5 +45,7 @@ def start_simulated(name: str, addons: tuple[str, ...] = ADDONS) -> Cluster:
         pytest.skip(f"the simulated cluster is not built ({', '.join(missing)}): python -m ci.sim build")
     components = {part: (load(part), built(load(part))) for part in (*CORE, *addons)}
     cluster = Cluster(name)
-    cluster.up({part: (what, where) for part, (what, where) in components.items() if where}, ACCELERATOR, GPU_NODES)
+    cluster.up(
+        {part: (what, where) for part, (what, where) in components.items() if where}, nodes.read(*PRESETS), GPU_NODES
+    )
     return cluster

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from tests.cluster.clusters import PRESETS
 from tests.cluster.release import environment, is_ready, two_nodes
 from tests.cluster.waiting import eventually
 
@@ -42,6 +43,18 @@ def test_each_pod_holds_a_whole_node(release: Release) -> None:
     nodes = [pod["spec"]["nodeName"] for pod in release.ready(4)]
 
     assert 4 == len(set(nodes))
+
+
+@pytest.mark.usefixtures("simulation")
+def test_presets_find_their_nodes(release: Release) -> None:
+    """Node selector, devices and huge pages of the presets fit the nodes that were made from them."""
+    release.apply(two_nodes(), *PRESETS)
+
+    pods = release.ready(2)
+    limits = [engine(pod)["resources"]["limits"] for pod in pods]
+
+    assert {"gpu"} == {pod["spec"]["nodeName"].partition("-")[0] for pod in pods}
+    assert ["1", "1"] == [limit["rdma/hca_shared_devices_a"] for limit in limits]
 
 
 def test_the_contract_reaches_the_pods_as_stored(release: Release) -> None:

@@ -161,7 +161,7 @@ def test_nodes_have_devices_a_taint_and_a_place(release: Release) -> None:
 def test_a_second_cluster_runs_beside_this_one_and_ctrl_c_ends_it() -> None:
     """The command a person types: up, used, and gone with all of its processes."""
     name = f"second-{os.getpid()}"
-    preset = nodes.presets()[0]
+    preset = nodes.presets("accelerators")[0]
     command = [
         sys.executable,
         "-m",

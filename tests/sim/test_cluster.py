@@ -10,12 +10,12 @@ import pytest
 from ci.sim import cluster, process
 from ci.sim.cluster import Cluster, ClusterError, clusters
 from ci.sim.component import Component, Process
-from ci.sim.nodes import Accelerator
+from ci.sim.nodes import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KIND = Accelerator("x", "nvidia.com/gpu", 8, {})
+KIND = Kind("x", "nvidia.com/gpu", {"nvidia.com/gpu": "8"}, {})
 
 
 @pytest.fixture(autouse=True)
