@@ -29,7 +29,7 @@ _VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 @dataclass(frozen=True)
 class Model:
-    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of a ``config`` if given."""
+    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of its ``config``."""
 
     id: str
     revision: str | None
