@@ -26,23 +26,24 @@ LEFT = REPOSITORY / "build" / "cluster"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test below this folder, and skip all of them unless a cluster type is given."""
+    """Mark every test below this folder."""
     kind = config.getoption("cluster_type")
     if kind not in (None, *clusters.TYPES):
         raise pytest.UsageError(f"--cluster-type {kind}: known are {', '.join(clusters.TYPES)}")
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            if kind is None:
-                item.add_marker(pytest.mark.skip(reason="needs a cluster: --cluster-type sim, kind or existing"))
 
 
 @pytest.fixture(scope="session")
 def kube_config(pytestconfig: pytest.Config) -> Iterator[str]:
     """Path of the kubeconfig; everything of pytest-helm-charts follows from it."""
+    kind = pytestconfig.getoption("cluster_type")
+    if kind is None:  # said here, where it is one line for the whole suite
+        pytest.skip(f"needs a cluster: --cluster-type {', '.join(clusters.TYPES)}")
     # Its Cluster.kubectl looks on PATH only.
     os.environ["PATH"] = f"{program('kubectl').parent}{os.pathsep}{os.environ['PATH']}"
-    with clusters.kubeconfig(pytestconfig.getoption("cluster_type"), pytestconfig.getoption("kubeconfig")) as path:
+    with clusters.kubeconfig(kind, pytestconfig.getoption("kubeconfig")) as path:
         yield str(path)
 
 
