@@ -26,24 +26,26 @@ LEFT = REPOSITORY / "build" / "cluster"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test below this folder."""
+    """Mark every test below this folder; without a cluster type one of them is left, to say that all are skipped."""
     kind = config.getoption("cluster_type")
     if kind not in (None, *clusters.TYPES):
         raise pytest.UsageError(f"--cluster-type {kind}: known are {', '.join(clusters.TYPES)}")
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
+    ours = [item for item in items if HERE in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.cluster)
+    if kind is None and ours:
+        reason = f"all {len(ours)} cluster tests: they need --cluster-type {' or '.join(clusters.TYPES)}"
+        ours[0].add_marker(pytest.mark.skip(reason=reason))
+        items[:] = [item for item in items if item not in ours[1:]]
+        config.hook.pytest_deselected(items=ours[1:])
 
 
 @pytest.fixture(scope="session")
 def kube_config(pytestconfig: pytest.Config) -> Iterator[str]:
     """Path of the kubeconfig; everything of pytest-helm-charts follows from it."""
-    kind = pytestconfig.getoption("cluster_type")
-    if kind is None:  # said here, where it is one line for the whole suite
-        pytest.skip(f"needs a cluster: --cluster-type {', '.join(clusters.TYPES)}")
     # Its Cluster.kubectl looks on PATH only.
     os.environ["PATH"] = f"{program('kubectl').parent}{os.pathsep}{os.environ['PATH']}"
-    with clusters.kubeconfig(kind, pytestconfig.getoption("kubeconfig")) as path:
+    with clusters.kubeconfig(pytestconfig.getoption("cluster_type"), pytestconfig.getoption("kubeconfig")) as path:
         yield str(path)
 
 
