@@ -69,6 +69,8 @@ class Supervisor:
         self.refused: core.Refusal | None = None  # a worker's
         self.unreachable = ""
         self.said: dict[int, object] = {}  # what was last sent to whom
+        # A folder for temporary files outlives the container, not the pod.
+        self.memory = Path(tempfile.gettempdir()) / f"lockstep-{mine.uid}"
         self.served = False
         self.terminated = 0
         self.ended: asyncio.Future[core.Exit] = asyncio.get_running_loop().create_future()
@@ -85,11 +87,13 @@ class Supervisor:
             loop.add_signal_handler(number, self.on_terminate)
         servers = [await self.listen(self.status.handle, self.mine.status_port, wire.LINE * 2)]
         self.spawn(self.live())
-        end = await self.ended
-        self.report.event(words.FAILED if end.code else words.ENDED, end.reason, "")
-        for task in self.tasks:
-            task.cancel()
-        gone = await self.children.end(bound=self.timing.kill)
+        try:
+            end = await self.ended
+            self.report.event(words.FAILED if end.code else words.ENDED, end.reason, "")
+        finally:
+            for task in self.tasks:
+                task.cancel()
+            gone = await self.children.end(bound=self.timing.kill)
         self.shared_memory.sweep()
         for channel in [*self.channels.values(), *([self.channel] if self.channel else [])]:
             channel.close()
@@ -130,7 +134,8 @@ class Supervisor:
         for _ in range(self.terminated):
             self.member.on_terminate(time.monotonic())
         if self.mine.rank == 0:
-            self.leader = core.Leader(self.hello, self.timing, time.monotonic())
+            heir = self.memory.exists()
+            self.leader = core.Leader(self.hello, self.timing, time.monotonic(), heir=heir)
             if self.mine.nodes > 1:
                 await self.listen(self.host, self.mine.membership_port, wire.LINE)
         else:
@@ -173,6 +178,8 @@ class Supervisor:
         while True:
             if self.leader:
                 self.leader.on_beat(0, self.member.beat(now), now)
+                if self.leader.phase == core.RUN and not self.leader.heir:
+                    self.memory.touch()
                 order = self.leader.order(0)
                 if order:
                     self.member.on_order(order, now)
@@ -183,8 +190,8 @@ class Supervisor:
             if after == before:
                 break
             before = after
-        if self.vitals:
-            self.vitals.draining = self.state == words.DRAINING
+        if self.vitals and self.state == words.DRAINING:
+            self.vitals.draining.set()
         self.served = self.served or self.state == words.SERVING
         self.tell(now)
         self.report.look(self.state, *self.situation())
@@ -239,8 +246,9 @@ class Supervisor:
         elif isinstance(action, core.Stop):
             self.report.stopped(action.reason)
             self.report.event(words.STOPPING, action.reason, action.detail)
-            if self.stopping:
-                self.stopping.cancel()
+            for task in (self.engine, self.stopping):
+                if task:
+                    task.cancel()
             self.stopping = self.spawn(self.stop_engine(gently=action.gently))
         elif isinstance(action, core.RunHooks):
             self.spawn(self.run_hooks())
@@ -301,7 +309,7 @@ class Supervisor:
             self.mine.ip,
             self.mine.port,
             self.mine.served,
-            os.environ.get("VLLM_API_KEY", ""),
+            os.environ.get(facts.key_variable, ""),
             self.timing.heartbeat,
             self.mine.stall,
             Reports(self.on_answer, self.on_fault, self.on_idle, self.report.note),
@@ -313,8 +321,6 @@ class Supervisor:
 
     async def stop_engine(self, *, gently: bool) -> None:
         """Stop the engine's tree; one that outlives KILL takes the container with it."""
-        if self.engine:
-            self.engine.cancel()
         process = self.engine_process if gently else None
         if not await self.children.end(
             bound=self.timing.kill, gently=process, patience=min(PATIENCE, self.timing.kill)
@@ -371,16 +377,17 @@ class Supervisor:
                 former.close()
             self.channels[hello.rank] = channel
             self.said.pop(hello.rank, None)
-            while self.channels.get(hello.rank) is channel:
+            while leader.holds(hello.rank, hello.boot):
                 beat = await channel.receive(self.timing.deadline, core.Beat)
                 leader.on_beat(hello.rank, beat, time.monotonic())
                 self.turn()
         except wire.Dropped as dropped:
             self.door.drop(writer, dropped.reason)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, OSError):
             writer.transport.abort()
         finally:
             self.door.known(writer)
+            channel.close()
             if hello and self.channels.get(hello.rank) is channel:
                 del self.channels[hello.rank]
                 leader.on_link_lost(hello.rank, hello.boot, time.monotonic())

@@ -273,8 +273,8 @@ class Member:
             self._stop(words.LEADER_SILENT, "no word from the leader", gently=False)
         if self.leaving is not None and self.engine == ALIVE and now >= self.leaving + self.timing.farewell:
             self._stop(words.TERMINATED, "the drain's time is up", gently=False)
-        if now >= self.lease and self.engine == STOPPED:
-            self.state = words.JOINING
+        if now >= self.lease:
+            self.state = words.JOINING if self.engine == STOPPED else words.STOPPING
 
     def _stop(self, reason: str, detail: str, *, gently: bool) -> None:
         self.engine = ENDING
@@ -332,11 +332,14 @@ class Leader:
         The durations.
     now
         This process's clock.
+    heir
+        Whether a leader before it, in this pod, has told ranks to start their engines.
     """
 
-    def __init__(self, hello: Hello, timing: Timing, now: float) -> None:
+    def __init__(self, hello: Hello, timing: Timing, now: float, *, heir: bool = False) -> None:
         self.hello = hello
         self.timing = timing
+        self.heir = heir
         self.born = now
         self.counter = 1
         self.phase = HOLD
@@ -412,6 +415,11 @@ class Leader:
             if theirs != ours:
                 return Refusal(reason, f"rank {hello.rank} has {theirs or 'none'}, the leader has {ours or 'none'}")
         return None
+
+    def holds(self, rank: int, boot: str) -> bool:
+        """Return whether a process has this rank. One that was given up must say hello again."""
+        slot = self.slots.get(rank)
+        return slot is not None and slot.hello.boot == boot
 
     def on_beat(self, rank: int, beat: Beat, now: float) -> None:
         """Take note of what a member has."""
@@ -571,7 +579,8 @@ class Leader:
         if self.ran_at is not None:
             return False
         memories = [slot.beat.ran for rank, slot in self.slots.items() if rank and slot.beat and slot.beat.ran]
-        return bool(memories) and (len(memories) < self.hello.nodes - 1 or len(set(memories)) > 1)
+        complete = len(memories) == self.hello.nodes - 1 and len(set(memories)) <= 1
+        return not complete and (self.heir or bool(memories))
 
     def finished(self, now: float) -> Exit | None:
         """Return how rank 0 ends, when its own engine is stopped and the others had the time to stop theirs."""

@@ -55,7 +55,7 @@ class StatusPort:
             self.door.drop(writer, words.TOO_SLOW)
         except (asyncio.LimitOverrunError, ValueError):
             self.door.drop(writer, words.BAD_FRAME)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, OSError):
             writer.transport.abort()
         finally:
             self.door.known(writer)

@@ -7,7 +7,8 @@ what proves a hang is such a completion that does not return **while nothing els
 
 - a busy engine is never asked at all, and a completion that waits in a full queue, or behind a long
   prefill or a slow first token of somebody else, is outlived by the progress of the others;
-- an idle engine answers it in milliseconds.
+- an idle engine answers it in milliseconds;
+- an engine that shows none of these metrics, or refuses such completions, is never said to hang.
 
 It costs one token every ``stall / 4`` seconds, and only while the engine is idle.
 """
@@ -15,6 +16,7 @@ It costs one token every ``stall / 4`` seconds, and only while the engine is idl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import time
@@ -25,7 +27,6 @@ from group import words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BODY = 8 << 20  # bytes that are read of an answer
 QUICK = 5.0  # seconds for a page that needs no engine step
 UNASKABLE = frozenset({400, 401, 403, 404, 405, 422, 501})  # it answers, but not to completions
 
@@ -40,6 +41,7 @@ class Facts(NamedTuple):
     completion: str
     progress: tuple[str, ...]
     load: tuple[str, ...]
+    key_variable: str
 
     @classmethod
     def read(cls, text: str) -> Facts:
@@ -59,6 +61,7 @@ class Facts(NamedTuple):
             said["COMPLETION_PATH"],
             tuple(said["PROGRESS_METRIC"].split()),
             (said["RUNNING_METRIC"], said["WAITING_METRIC"]),
+            said.get("KEY_VARIABLE", ""),
         )
 
 
@@ -153,7 +156,7 @@ class Vitals:
         self.healthy_at = float("-inf")
         self.asked_total = 0
         self.answer_seconds = 0.0
-        self.draining = False
+        self.draining = asyncio.Event()
 
     async def fetch(self, path: str, timeout: float, body: bytes | None = None) -> tuple[int, str]:
         """Return status and text of a page.
@@ -170,7 +173,7 @@ class Vitals:
                 kind = {"Content-Type": "application/json"} if body else {}
                 connection.request("POST" if body else "GET", path, body, {**self.headers, **kind})
                 answer = connection.getresponse()
-                return answer.status, answer.read(BODY).decode(errors="replace")
+                return answer.status, answer.read().decode(errors="replace")
             except http.client.HTTPException as error:
                 raise OSError(f"no HTTP answer: {error!r}") from None
             finally:
@@ -229,34 +232,49 @@ class Vitals:
                 return
 
     async def _pulse(self) -> None:
-        judge, question, before, calm, askable = self.judge, None, None, 0, True
-        last = time.monotonic()
+        judge, last, calm = self.judge, time.monotonic(), 0
+        question: asyncio.Future[bool | None] | None = None
+        before: dict[str, float] = {}
+        askable = True
         while not judge.hung:
-            period = 0.5 if self.draining else min(5.0, judge.stall / 20)
-            await asyncio.sleep(period)
+            period = await self._pause()
             page = await self._page()
             now = time.monotonic()
             judge.watch(min(now - last, 2 * (period + QUICK)))  # a frozen supervisor has watched nothing
             last = now
             if page is not None:
                 moved = families(page, self.facts.progress)
-                if before is not None and moved != before:
+                if askable and not moved:
+                    self.reports.note(f"{self.facts.metrics} shows no progress: a hang is left to the engine to notice")
+                    askable = False
+                if moved != before:
                     judge.alive()
                 before = moved
                 load = families(page, self.facts.load)
-                calm = calm + 1 if load and not any(load.values()) else 0
-                self.reports.idle(calm >= 2)  # one look may fall between two requests
+                calm = calm + 1 if load and not any(load.values()) and self.draining.is_set() else 0
+                if calm == 2:  # one look may fall between two requests
+                    self.reports.idle(True)
             if question and question.done():
                 if question.result():
                     judge.alive()
-                askable = question.result() is not None
+                askable = askable and question.result() is not None
                 question = None
-            if askable and question is None and judge.ask():
-                judge.asked = True
-                question = asyncio.ensure_future(self._complete())
             if not askable:
                 judge.alive()
+            elif question is None and judge.ask():
+                judge.asked = True
+                question = asyncio.ensure_future(self._complete())
         self.reports.fault(words.ENGINE_HUNG, f"no token and no progress in {judge.silence:.1f} s")
+
+    async def _pause(self) -> float:
+        """Wait for the time of the next look; a drain looks more often. Return that time."""
+        if self.draining.is_set():
+            await asyncio.sleep(0.5)
+            return 0.5
+        period = min(5.0, self.judge.stall / 20)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.draining.wait(), period)
+        return period
 
     async def _page(self) -> str | None:
         try:
