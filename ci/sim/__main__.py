@@ -112,6 +112,8 @@ def watch(cluster: Cluster) -> int:
         for one in cluster.processes:
             if cluster.state.get("ready") and not one.alive:
                 raise ClusterError(f"{one.name} ended by itself; the end of its log:\n{cluster.tail(one.name)}")
+    except KeyboardInterrupt:
+        print(f"\nsim: ending cluster {cluster.name}", flush=True)
     finally:
         cluster.end()
     return 0

@@ -221,11 +221,11 @@ class Cluster:
 
     def end(self) -> None:
         """End every process and free the memory; the logs stay."""
+        if self.folder.is_dir():
+            self.remember(ready=False)  # first: who watches the cluster shall not take this for a crash
         process.stop(self.processes)
         if memory := self.state.get("memory"):
             shutil.rmtree(memory, ignore_errors=True)
-        if self.folder.is_dir():
-            self.remember(ready=False)
 
     def down(self) -> None:
         """End the cluster and remove its folder."""
