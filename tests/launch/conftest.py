@@ -56,7 +56,7 @@ ENGINE = """\
 import json, os, sys
 with open(os.environ["STUBS"] + "/calls", "a") as calls:
     calls.write(" ".join(sys.argv[1:2]) + "\\n")
-if sys.argv[1:] == ["--version"]:
+if sys.argv[1:] in (["--version"], ["version"]):
     print(os.environ.get("STUB_VERSION", "0.32.0"))
 else:
     print(json.dumps({"argv": sys.argv[1:], "pid": os.getpid(), "environment": dict(os.environ)}))
@@ -97,6 +97,7 @@ class Pod:
     launch: Path
     stubs: Path
     environment: dict[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
 
     def set(self, **variables: str | None) -> Pod:
         """Set variables, contract ones by their short name in capitals; None removes one."""
@@ -132,7 +133,10 @@ class Pod:
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
-OPTIONAL = {"REVISION", "INTERFACE", "GROUP_TOKEN", "BIND", "PRELAUNCH", "EXECUTOR", "EXPERT", "LOAD_BALANCING"}
+OPTIONAL = {"REVISION", "INTERFACE", "GROUP_TOKEN", "BIND", "PRELAUNCH", "EXECUTOR", "EXPERT", "LOAD_BALANCING"} | {
+    "SSH_KEY",
+    "SSH_PORT",
+}
 
 
 @pytest.fixture
@@ -142,7 +146,7 @@ def pod(tmp_path: Path) -> Pod:
     stubs.mkdir()
     temporary.mkdir()
     launch = tmp_path / "launch"
-    shutil.copytree(LAUNCH, launch)
+    shutil.copytree(LAUNCH, launch, ignore=shutil.ignore_patterns(".*", "__pycache__"))
     (launch / "supervisor.py").touch()
     here = Path(sys.executable).parent
     built = Pod(

@@ -26,7 +26,7 @@ def parent_of(stat: Path) -> int:
 
 
 class Container:
-    """The container of one rank, whose address is 127.0.0.2 plus the rank.
+    """The container of one rank.
 
     Parameters
     ----------
@@ -34,18 +34,22 @@ class Container:
         What all ranks have in common.
     rank
         Rank of this node.
+    network
+        First three numbers of the addresses; rank 0 has 2 for the fourth, rank 1 has 3, and so on.
+    inside
+        Beginning of a command that enters the node's network.
     """
 
-    def __init__(self, pod: Pod, rank: int) -> None:
+    def __init__(self, pod: Pod, rank: int, network: str = "127.0.0", inside: tuple[str, ...] = ()) -> None:
         environment = {
             **pod.environment,
             "LOCKSTEP_NODE_RANK": str(rank),
-            "LOCKSTEP_POD_IP": f"127.0.0.{rank + 2}",
+            "LOCKSTEP_POD_IP": f"{network}.{rank + 2}",
         }
         self.log = pod.stubs / f"node-{rank}.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", ADOPT, *pod.command()],
+                [*inside, sys.executable, "-c", ADOPT, *pod.command(*pod.arguments)],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

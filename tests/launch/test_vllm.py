@@ -193,7 +193,8 @@ def test_facts(pod: Pod, rank: str, serves: str) -> None:
         "HEALTH_PATH": "/health",
         "METRICS_PATH": "/metrics",
         "COMPLETION_PATH": "/v1/completions",
-        "PROGRESS_METRIC": "vllm:iteration_tokens_total_count",
+        "PROGRESS_METRIC": "vllm:iteration_tokens_total_count vllm:kv_cache_usage_perc",
+        "KEY_VARIABLE": "VLLM_API_KEY",
         "RUNNING_METRIC": "vllm:num_requests_running",
         "WAITING_METRIC": "vllm:num_requests_waiting",
     }

@@ -7,7 +7,8 @@
 #   launch.sh facts                      print what the supervisor must know of the engine, KEY=VALUE
 #   launch.sh alive                      a worker's liveness where there is no supervisor
 #
-# All it knows comes from the LOCKSTEP_* variables (lib/contract.sh); it names no orchestrator.
+# All it knows comes from the LOCKSTEP_* variables of lib/contract.sh; it names no orchestrator. Some need not be set:
+# EXECUTOR (mp, ray), LOAD_BALANCING (internal, hybrid, external), EXPERT (size; 1 is none), SSH_KEY (file), SSH_PORT.
 set -euo pipefail
 
 # A ConfigMap volume changes under a running pod by moving a link: follow it once, so that all
@@ -32,7 +33,7 @@ source "$here/engines/$LOCKSTEP_ENGINE.sh"
 become_engine() {
   obey_term
   step bash "$copy/launch.sh" hooks
-  ((LOCKSTEP_NODE_RANK == 0)) || step wait_for_leader_port
+  leads || step wait_for_leader_port
   step bash "$copy/launch.sh" engine "$@" >"$copy/command"
   mapfile -d '' -t command <"$copy/command"
   become "${command[@]}"
@@ -41,7 +42,9 @@ become_engine() {
 launch() {
   use_interface
   engine_environment
-  # All its life this container runs the files it started with.
+  # All its life this container runs the files it started with; the supervisor compares them with these.
+  LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -L)
+  export LOCKSTEP_LAUNCH_DIR
   # A rank that this keeps out of its group starts again from the files of then (supervisor.py).
   LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
   export LOCKSTEP_LAUNCH_DIR

@@ -11,19 +11,19 @@ version() {
 }
 
 # Every rank has HTTP where something outside the group balances the load, else the leader alone.
-serves_http() { ((LOCKSTEP_NODE_RANK == 0)) || [[ $LOCKSTEP_LOAD_BALANCING != internal ]]; }
+serves_http() { leads || [[ $LOCKSTEP_LOAD_BALANCING != internal ]]; }
 
 engine_facts() {
-  local found serves=false
+  local found
   found=$(version)
-  if serves_http; then serves=true; fi
   printf '%s\n' \
     "ENGINE_VERSION=$found" \
-    "SERVES_HTTP=$serves" \
+    "SERVES_HTTP=$(truth serves_http)" \
     HEALTH_PATH=/health \
     METRICS_PATH=/metrics \
     COMPLETION_PATH=/v1/completions \
-    PROGRESS_METRIC=vllm:iteration_tokens_total_count \
+    'PROGRESS_METRIC=vllm:iteration_tokens_total_count vllm:kv_cache_usage_perc' \
+    KEY_VARIABLE=VLLM_API_KEY \
     RUNNING_METRIC=vllm:num_requests_running \
     WAITING_METRIC=vllm:num_requests_waiting
 }

@@ -8,6 +8,11 @@ fail() {
   exit 64
 }
 
+leads() { ((LOCKSTEP_NODE_RANK == 0)); }
+
+# truth COMMAND...: its answer as a word.
+truth() { if "$@"; then printf true; else printf false; fi; }
+
 words=(ENGINE LEADER_ADDRESS GROUP POD_IP POD_NAME POD_UID MODEL SERVED_NAME SUPERVISOR)
 numbers=(
   NODE_RANK NODE_COUNT GPUS_PER_NODE TENSOR PIPELINE DATA CONTEXT
@@ -15,7 +20,7 @@ numbers=(
   STARTUP_SECONDS DRAIN_SECONDS PROPAGATION_SECONDS
 )
 supervised=(HEARTBEAT_SECONDS DEADLINE_SECONDS MAX_RESTARTS STABLE_SECONDS STALL_SECONDS)
-optional=(REVISION INTERFACE GROUP_TOKEN BIND EXECUTOR EXPERT LOAD_BALANCING)
+optional=(REVISION INTERFACE GROUP_TOKEN BIND EXECUTOR EXPERT LOAD_BALANCING SSH_KEY SSH_PORT)
 unexpanded='$''(' # what kubelet leaves of a reference that it cannot expand
 
 # One line for each variable that cannot be right.

@@ -58,7 +58,7 @@ await() {
 # Sets `leader`; rank 0 is it.
 find_leader() {
   leader=$LOCKSTEP_POD_IP
-  ((LOCKSTEP_NODE_RANK == 0)) || await "$LOCKSTEP_LEADER_ADDRESS does not resolve" know_leader ||
+  leads || await "$LOCKSTEP_LEADER_ADDRESS does not resolve" know_leader ||
     fail "the leader's name $LOCKSTEP_LEADER_ADDRESS did not resolve in $LOCKSTEP_STARTUP_SECONDS s" \
       "(startup.seconds): is the leader pod scheduled, and does its Service publish addresses that are not ready?"
 }

@@ -4,11 +4,17 @@
 # Bash runs a trap only after its foreground child has ended, so children run in the background.
 step() {
   "$@" &
-  child=$!
-  wait "$child"
+  wait "$!"
 }
 
-obey_term() { trap 'kill "${child:-$$}"; exit 143' TERM INT; }
+stop_steps() {
+  local running
+  mapfile -t running < <(jobs -pr)
+  ((${#running[@]} == 0)) || kill "${running[@]}"
+  exit 143
+}
+
+obey_term() { trap stop_steps TERM INT; }
 
 # The engine replaces the shell, and its own handlers count.
 become() {

@@ -6,7 +6,7 @@ need() { command -v "$1" >/dev/null || fail "there is no '$1' in this image: eng
 # interpreter_of COMMAND: the Python under which an installed command runs.
 interpreter_of() {
   local first=
-  IFS= read -r first <"$(command -v "$1")" || first=
+  { IFS= read -r first <"$(command -v "$1")"; } 2>/dev/null || first=
   if [[ $first == '#!'*/python* ]]; then printf '%s' "${first#'#!'}"; else printf python3; fi
 }
 
@@ -21,7 +21,7 @@ except importlib.metadata.PackageNotFoundError:
 }
 
 # asked_version COMMAND...: the same from the engine itself, which may take half a minute of imports.
-asked_version() { "$@" 2>/dev/null | grep -E '^[0-9]+\.[0-9]' | tail -n 1; }
+asked_version() { "$@" 2>/dev/null | grep -E '^([a-z]+ version: )?[0-9]+\.[0-9]' | tail -n 1; }
 
 # engine_version DISTRIBUTION COMMAND...: as X.Y.Z, or empty where nobody knows. A private copy keeps
 # what was found.
@@ -34,7 +34,7 @@ engine_version() {
       say "'${*:2}' prints no version: flags that need one are left out"
     [[ ! -f $memory ]] || printf '%s' "$found" >"$memory"
   fi
-  grep -Eo '^[0-9]+\.[0-9]+(\.[0-9]+)?' <<<"$found" || [[ -z $found ]]
+  grep -Eom1 '[0-9]+\.[0-9]+(\.[0-9]+)?' <<<"$found" || [[ -z $found ]]
 }
 
 # at_least WANTED VERSION: whether VERSION is known and not older.

@@ -57,9 +57,9 @@ whole_engines_per_node() {
 through_ray() {
   ((LOCKSTEP_DATA == 1)) ||
     fail "engine.executor is ray, but parallelism.data is $LOCKSTEP_DATA: data parallel groups run with mp"
-  if ((LOCKSTEP_NODE_RANK == 0)); then
+  if leads; then
     command=(bash "$here/engines/vllm/ray.sh" lead "${command[@]}" --distributed-executor-backend ray)
   else
-    command=(bash "$here/engines/vllm/ray.sh" join)
+    command=(bash "$here/engines/vllm/ray.sh" join "$leader")
   fi
 }

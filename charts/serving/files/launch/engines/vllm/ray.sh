@@ -2,7 +2,7 @@
 # One node of a Ray cluster that lives as long as its engine.
 #
 #   ray.sh lead COMMAND...  start the cluster, wait for all nodes, become the engine
-#   ray.sh join             join it and stay; ends, non-zero, when this node's part of Ray does
+#   ray.sh join LEADER      join it and stay; ends, non-zero, when this node's part of Ray does
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -40,9 +40,9 @@ lead() {
 
 join() {
   obey_term
+  LOCKSTEP_LEADER_ADDRESS=$1
   step wait_for_leader_port
-  find_leader
-  become ray start --address "$(endpoint "$leader" "$LOCKSTEP_MASTER_PORT")" "${node[@]}" --block
+  become ray start --address "$(endpoint "$1" "$LOCKSTEP_MASTER_PORT")" "${node[@]}" --block
 }
 
 "$@"
