@@ -122,6 +122,15 @@ class Network:
 
 
 @dataclass(frozen=True)
+class Supervisor:
+    """Whether the group is supervised, and the seconds between heartbeats and until a silent rank counts as lost."""
+
+    enabled: bool
+    heartbeat: int
+    deadline: int
+
+
+@dataclass(frozen=True)
 class Section:
     """One of the three places where values describe pods (``pod``, ``leader``, ``worker``)."""
 
@@ -165,6 +174,7 @@ class Release:
     rollout: Rollout
     weights: Weights
     network: Network
+    supervisor: Supervisor
     sections: tuple[Section, ...]
     resources: Mapping[str, Table]
     shared_memory: str
@@ -218,6 +228,7 @@ def build(given: Input, values: Values) -> Release:
         ),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
         network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
+        supervisor=_supervisor(table(values, "supervisor")),
         sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
         resources={
             "resources": table(values, "resources"),
@@ -264,6 +275,10 @@ def _layout(named: Table, group: Table) -> Layout:
     if tensor is None and pipeline is None:
         return Layout(tensor=whole(group["gpusPerNode"]), pipeline=whole(group["nodes"]))
     return Layout(whole(tensor or 1), whole(pipeline or 1))
+
+
+def _supervisor(values: Table) -> Supervisor:
+    return Supervisor(bool(values["enabled"]), whole(values["heartbeatSeconds"]), whole(values["deadlineSeconds"]))
 
 
 def _section(name: str, values: Table) -> Section:

@@ -59,6 +59,8 @@ CHOICES: dict[str, list[object]] = {
     "rollout.partition": [0, 1],
     "stack.name": ["lws", "deployment"],
     "stack.lws": [{}, {"onPodLoss": "replace"}],
+    "supervisor.enabled": [True, False],
+    "supervisor.heartbeatSeconds": [1, 5, 6],
     "engine.version": ["0.11.0", "0.11.1", "0.33.0", "0.9.2"],
     "engine.args": [{}, {"-tp": 8}, {"no-headless": True}, {"max-model-len": 1, "max_model_len": None}, {"por": 1}],
     "engine.env": [{"A": 1}, {"VLLM_PORT": None}, {"VLLM_DP_SIZE": 2}, {"GLOO_SOCKET_IFNAME": "^lo"}],

@@ -21,6 +21,7 @@ from lockstep.checks import (
     schema,
     security,
     stack,
+    supervisor,
     weights,
 )
 from lockstep.errors import ValuesError
@@ -49,6 +50,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     stack.one_node_deployment,
     stack.partition,
     stack.groups_without_gang,
+    supervisor.heartbeats,
+    supervisor.replaced_pods,
     rollout.no_progress,
     rollout.surge_of_one,
     rollout.downtime,

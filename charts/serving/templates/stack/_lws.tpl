@@ -24,4 +24,8 @@
 {{- if and (gt $rollout.replicas 0.0) (eq $rollout.unavailable 0.0) (gt $rollout.surge 0.0) (le $rollout.replicas $rollout.surge) }}
 STK004 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values.rollout.maxUnavailable }} and maxSurge {{ .Values.rollout.maxSurge }} LeaderWorkerSet never replaces the old group (seen with 0.8); set rollout.maxUnavailable: 1, or replicas above maxSurge
 {{- end }}
+{{- $loss := (.Values.stack.lws).onPodLoss }}
+{{- if and (eq (toString $loss) "replace") (gt (int .Values.group.nodes) 1) (not .Values.supervisor.enabled) }}
+STK008 stack.lws.onPodLoss is replace, but supervisor.enabled is false: nothing would join the new pod to its group again; set onPodLoss: recreate, or supervisor.enabled: true
+{{- end }}
 {{- end }}
