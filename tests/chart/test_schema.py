@@ -172,7 +172,9 @@ def test_every_value_is_found_in_what_is_rendered(file: Any) -> None:
     ]
 
     # With weights from a claim the model's id is only a name, and that one is overridden.
-    assert {".model.id"} if file is EVERYTHING else set() == set(lost)
+    expected = {".model.id"} if file is EVERYTHING else set()
+
+    assert expected == set(lost)
 
 
 SWITCHES: dict[str, Object] = {
