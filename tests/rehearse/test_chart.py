@@ -1,0 +1,105 @@
+"""The chart's own pods, with its launch scripts and its supervisor, from values to completions and through faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockstep import render, share
+from lockstep.inputs import Input
+from lockstep.rehearse.faults import parse_fault
+from lockstep.rehearse.launcher import rehearse
+
+from .builders import plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lockstep.rehearse.plan import Report
+
+# Quick probes and no time for endpoints to spread; the group itself is that of a user.
+QUICK = """
+drain: {seconds: 5, propagationSeconds: 0}
+pod: {probes: {startup: {periodSeconds: 1}, readiness: {periodSeconds: 1}}}
+"""
+TWO_NODES = """
+model: {id: acme/tiny}
+engine: {name: vllm}
+stack: {name: lws}
+group: {nodes: 2, gpusPerNode: 2}
+parallelism: {tensor: 2, pipeline: 2}
+"""
+ONE_NODE = """
+model: {id: acme/tiny}
+engine: {name: vllm}
+stack: {name: deployment}
+group: {nodes: 1, gpusPerNode: 2}
+"""
+
+
+def rehearsed(folder: Path, values: str, *faults: str, supervisor: bool = True) -> Report:
+    """Render values with Helm and rehearse them."""
+    file = folder / "model.yaml"
+    file.write_text(f"{values}{QUICK}\nsupervisor: {{enabled: {str(supervisor).lower()}, stallSeconds: 10}}\n")
+    given = Input(file, (), share.folder("charts") / "serving", "model", "default")
+    return rehearse(plan(render.objects(given), faults=tuple(map(parse_fault, faults)), timeout=60.0))
+
+
+@pytest.mark.parametrize("supervisor", [True, False], ids=["supervisor", "no supervisor"])
+@pytest.mark.parametrize("values", [TWO_NODES, ONE_NODE], ids=["two nodes, TP2 x PP2", "one node"])
+def test_to_a_completion(tmp_path: Path, values: str, supervisor: bool) -> None:
+    """Every pod becomes Ready and the Service answers, within the bound of fifteen seconds on a quiet machine."""
+    report = rehearsed(tmp_path, values, supervisor=supervisor)
+
+    assert ("", True) == (report.error, report.ok)
+    assert report.answer
+
+
+def restarts(report: Report) -> int:
+    """Return how many containers were started again, or pods recreated."""
+    ranks = {event.rank for event in report.events if event.kind == "started"}
+    return sum(event.kind == "started" for event in report.events) - len(ranks)
+
+
+@pytest.mark.parametrize("fault", ["kill worker@0", "kill leader@0", "exit worker@0 code=0"])
+def test_lost_engine_is_restarted_in_place(tmp_path: Path, fault: str) -> None:
+    """The supervisor brings the group back without any container restart."""
+    report = rehearsed(tmp_path, TWO_NODES, fault)
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+    assert any("reason=engine-exit" in event.text for event in report.events)
+
+
+def test_lost_engine_without_supervisor_recreates_the_group(tmp_path: Path) -> None:
+    """There the engine is the container, and LeaderWorkerSet replaces both pods."""
+    report = rehearsed(tmp_path, TWO_NODES, "kill worker@0", supervisor=False)
+
+    assert ("", True) == (report.error, report.ok)
+    assert any("the controller deletes and recreates the group" in event.text for event in report.events)
+
+
+def test_hang_with_a_healthy_face(tmp_path: Path) -> None:
+    """The engine's workers stand still while /health says 200: the supervisor notices by its stall bound."""
+    report = rehearsed(tmp_path, TWO_NODES, "hang worker@0")
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+
+
+def test_scripts_that_change_under_a_running_group(tmp_path: Path) -> None:
+    """A changed ConfigMap reaches the volume, and neither the running group nor a restart in place minds."""
+    report = rehearsed(tmp_path, TWO_NODES, "change-config worker@0", "kill worker@0.5")
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+
+
+def test_pod_that_starts_late(tmp_path: Path) -> None:
+    """The leader waits for a worker whose image is still being pulled, and no container restarts."""
+    report = rehearsed(tmp_path, TWO_NODES, "delay worker for=5")
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+    assert 5.0 <= float(report.ready_seconds or 0)
