@@ -8,7 +8,7 @@ import selectors
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from lockstep.standin import text
@@ -52,8 +52,9 @@ class Core:
     def __init__(self, layout: Layout, chosen: Settings, limits: Limits, front: Wire) -> None:
         self._layout, self._chosen, self._limits, self._front = layout, chosen, limits, front
         self._waiting = selectors.DefaultSelector()
-        self._workers = Workers(layout, chosen, limits.rendezvous_timeout, front)
-        self._listener = _listen(layout.master)
+        self._listener = _listen(layout)
+        here = replace(layout, master=self._listener.getsockname()[:2])
+        self._workers = Workers(here, chosen, limits.rendezvous_timeout, (front.connection, self._listener))
         self._ranks: dict[int, Wire] = {}
         self._gone: set[int] = set()
         self._loaded: set[int] = set()
@@ -222,9 +223,11 @@ class Core:
         )
 
 
-def _listen(master: tuple[str, int]) -> socket.socket:
-    family = socket.AF_INET6 if ":" in master[0] else socket.AF_INET
-    listener = socket.create_server(master, family=family, backlog=256)
+def _listen(layout: Layout) -> socket.socket:
+    """Open the master port; where no other node has to find it, any port will do."""
+    host, port = layout.master if layout.nodes > 1 else ("127.0.0.1", 0)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family, backlog=256)
     listener.setblocking(False)
     return listener
 

@@ -14,6 +14,8 @@ from lockstep.standin.log import say
 from lockstep.standin.wire import ClosedError, Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lockstep.standin.config import Layout
     from lockstep.standin.settings import Settings
 
@@ -21,15 +23,15 @@ if TYPE_CHECKING:
 class Workers:
     """The worker processes of one node, children of the process that made them."""
 
-    def __init__(self, layout: Layout, chosen: Settings, timeout: float, front: Wire | None = None) -> None:
+    def __init__(self, layout: Layout, chosen: Settings, timeout: float, others: Sequence[socket.socket] = ()) -> None:
         self.pids: dict[int, int] = {}
         life, self._life = os.pipe()  # closes with this process: the children see its death
         for rank in layout.ranks:
             child = os.fork()
             if child == 0:
                 os.close(self._life)
-                if front is not None:
-                    front.connection.close()
+                for each in others:  # of the parent alone
+                    each.close()
                 run_worker(layout, chosen, rank, timeout, life)
             self.pids[child] = rank
         os.close(life)

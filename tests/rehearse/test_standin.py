@@ -1,0 +1,335 @@
+"""The stand-in as an engine: its flags per release, its refusals, its protocol, its counters.
+
+How it starts, fails and drains is held against the real engine by tests/engine/transcript.yaml.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lockstep.standin.arguments import ArgumentError, parse
+from lockstep.standin.config import ConfigError, Layout
+from lockstep.standin.install import install
+from lockstep.standin.settings import SettingError, Settings
+
+from .conftest import QUICK
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PORT = 8123
+COUNTER = itertools.count(1)  # each server has an address of its own
+
+
+def serve(*flags: str, version: str = "0.32.0") -> argparse.Namespace:
+    """Read a command line as that release does."""
+    return parse(["serve", "tiny", *flags], version)
+
+
+@pytest.mark.parametrize(
+    ("version", "flag"),
+    [
+        ("0.11.0", "--nnodes=2"),
+        ("0.11.0", "--master-addr=x"),
+        ("0.15.1", "--disable-access-log-for-endpoints=/health"),
+        ("0.17.1", "--shutdown-timeout=1"),
+        ("0.17.1", "--distributed-timeout-seconds=1"),
+        ("0.18.0", "--swap-space=4"),
+        ("0.17.0", "--disable-log-requests"),
+        ("0.32.0", "--no-such-flag"),
+    ],
+    ids=lambda value: value,
+)
+def test_flags_that_a_release_does_not_know(version: str, flag: str) -> None:
+    """An unknown flag ends the start, as in argparse."""
+    with pytest.raises(ArgumentError, match=f"unrecognized arguments: {re.escape(flag)}"):
+        serve(flag, version=version)
+
+
+@pytest.mark.parametrize(
+    ("version", "flag"),
+    [
+        ("0.11.1", "--nnodes=2"),
+        ("0.18.0", "--shutdown-timeout=1"),
+        ("0.17.1", "--swap-space=4"),
+        ("0.16.0", "--disable-log-requests"),
+    ],
+    ids=lambda value: value,
+)
+def test_flags_that_a_release_knows(version: str, flag: str) -> None:
+    """The neighbours of those."""
+    assert serve(flag, version=version)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--tensor-parallel-size", "4"], ["--tensor_parallel_size=4"], ["-tp", "4"], ["-tp=4"], ["--tensor-parallel=4"]],
+    ids=" ".join,
+)
+def test_spellings(flags: list[str]) -> None:
+    """Dashes, underscores, short forms, abbreviations: as the engine's parser takes them."""
+    assert 4 == serve(*flags).tensor_parallel_size
+
+
+def test_json_flags_and_their_dotted_keys() -> None:
+    """A JSON option, and single keys of one."""
+    found = serve(
+        "--kv-transfer-config", '{"kv_role": "kv_both"}', "-cc.mode=2", "--compilation-config.backend", "eager"
+    )
+
+    assert {"kv_role": "kv_both"} == found.kv_transfer_config
+
+
+@pytest.mark.parametrize(
+    ("message", "flags"),
+    [
+        ("--max-num-seqs: invalid int value: 'many'", ["--max-num-seqs", "many"]),
+        ("--dtype: invalid choice: 'int3'", ["--dtype", "int3"]),
+        ("expected one argument", ["--tensor-parallel-size"]),
+    ],
+    ids=["no number", "no choice", "no value"],
+)
+def test_wrong_values(message: str, flags: list[str]) -> None:
+    """Refused in argparse's words."""
+    with pytest.raises(ArgumentError, match=message):
+        serve(*flags)
+
+
+@pytest.mark.parametrize(
+    ("message", "flags", "chosen"),
+    [
+        (r"attention heads \(8\) must be divisible by tensor parallel size \(3\)", ["-tp", "3"], Settings(heads=8)),
+        (r"`--nnodes 2` must evenly divide the total world size \(3\)", ["-tp", "3", "-n", "2"], Settings(heads=8)),
+        (r"must be between 0 and 1; got `--node-rank -1`", ["-tp", "2", "-n", "2", "-r=-1"], Settings()),
+        (r"max_model_len \(9\) is greater", ["--max-model-len", "9"], Settings(context=8)),
+        (r"api_server_count cannot be used with headless", ["--headless", "-asc", "2"], Settings()),
+    ],
+    ids=["heads", "nodes before heads", "rank", "length", "headless"],
+)
+def test_combinations_that_are_refused(message: str, flags: list[str], chosen: Settings) -> None:
+    """In the order in which the engine checks them."""
+    with pytest.raises(ConfigError, match=message):
+        Layout.from_arguments(serve(*flags), chosen)
+
+
+def test_ranks_of_a_node() -> None:
+    """Node 1 of TP2 x PP2 over two nodes holds the second stage."""
+    layout = Layout.from_arguments(serve("-tp", "2", "-pp", "2", "-n", "2", "-r", "1"), Settings())
+
+    assert [2, 3] == list(layout.ranks)
+    assert "Worker_PP1_TP0" == layout.name(2)
+
+
+def test_shape_comes_from_a_local_model(tmp_path: Path) -> None:
+    """A folder with a config.json says how many heads there are."""
+    (tmp_path / "config.json").write_text('{"num_attention_heads": 6}')
+
+    with pytest.raises(ConfigError, match=r"attention heads \(6\)"):
+        Layout.from_arguments(parse(["serve", str(tmp_path), "-tp", "4"], "0.32.0"), Settings())
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "value"),
+    [
+        ("STANDIN_LOAD_SECONDS is 'soon'", "STANDIN_LOAD_SECONDS", "soon"),
+        ("STANDIN_SPEED is no setting", "STANDIN_SPEED", "1"),
+    ],
+    ids=["no number", "no setting"],
+)
+def test_settings_are_read_strictly(monkeypatch: pytest.MonkeyPatch, message: str, name: str, value: str) -> None:
+    """A typo in a variable is no silent default."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingError, match=message):
+        Settings.from_environment()
+
+
+class Server:
+    """One stand-in on a loopback address of its own."""
+
+    def __init__(self, tmp_path: Path, *flags: str, **environment: str) -> None:
+        self.host = f"127.77.{os.getpid() % 250}.{next(COUNTER)}"
+        command = install(tmp_path / "bin")
+        self.process = subprocess.Popen(
+            [command, "serve", "tiny", "--host", self.host, "--port", str(PORT), *flags],
+            env=os.environ | environment,
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 20
+        while not self.answers():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def answers(self) -> bool:
+        """Return whether it serves."""
+        try:
+            return self.get("/health") == ""
+        except OSError:
+            return False
+
+    def get(self, path: str, body: object = None, **headers: str) -> str:
+        """Return the text of an answer."""
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(f"http://{self.host}:{PORT}{path}", data, headers)
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            return str(answer.read().decode())
+
+    def complete(self, **body: object) -> Any:
+        """Return the answer to a completion."""
+        return json.loads(self.get("/v1/completions", {"prompt": "one two three", "max_tokens": 4} | body))
+
+    def refusal(self, path: str, body: object, **headers: str) -> tuple[int, Any]:
+        """Return status and document of an answer that is an error."""
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            self.get(path, body, **headers)
+        with caught.value as answer:
+            return answer.code, json.loads(answer.read())
+
+    def metric(self, name: str) -> float:
+        """Return the sum of a metric over its labels."""
+        found = re.findall(rf"^vllm:{name}\{{.*\}} (\S+)$", self.get("/metrics"), re.MULTILINE)
+        return sum(map(float, found))
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.wait(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return a stand-in that serves, the same for all tests that only ask it."""
+    flags = ("--served-model-name", "tiny", "nick", "--max-model-len", "64")
+    found = Server(tmp_path_factory.mktemp("server"), *flags, **QUICK)
+    yield found
+    found.stop()
+
+
+def test_models_and_version(server: Server) -> None:
+    """All served names, the context length, the version."""
+    cards = json.loads(server.get("/v1/models"))["data"]
+
+    assert [("tiny", 64), ("nick", 64)] == [(card["id"], card["max_model_len"]) for card in cards]
+    assert {"version": "0.32.0"} == json.loads(server.get("/version"))
+
+
+def test_answers_are_a_function_of_the_prompt(server: Server) -> None:
+    """The same prompt gives the same text, another prompt another."""
+    texts = [server.complete(prompt=prompt)["choices"][0]["text"] for prompt in ("a b", "a b", "a c")]
+
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_usage(server: Server) -> None:
+    """Words are tokens."""
+    assert {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7} == server.complete()["usage"]
+
+
+def test_stream(server: Server) -> None:
+    """Server-sent events: a piece per token, the usage when asked for, then the end; together the whole answer."""
+    body = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
+    whole = json.loads(server.get("/v1/chat/completions", body))["choices"][0]["message"]["content"]
+    raw = server.get("/v1/chat/completions", body | {"stream": True, "stream_options": {"include_usage": True}})
+    *events, last = [line.removeprefix("data: ") for line in raw.splitlines() if line]
+    pieces = [json.loads(event) for event in events]
+
+    assert "[DONE]" == last
+    assert whole == "".join(each["choices"][0]["delta"]["content"] for each in pieces[:-1])
+    assert ([None] * 4 + ["length"], 5) == (
+        [each["choices"][0]["finish_reason"] for each in pieces[:-1]],
+        pieces[-1]["usage"]["completion_tokens"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "body"),
+    [
+        (404, "The model `other` does not exist.", {"model": "other", "prompt": "x"}),
+        (400, "maximum context length is 64 tokens", {"prompt": "x", "max_tokens": 99}),
+        (400, "max_tokens must be at least 1", {"prompt": "x", "max_tokens": -1}),
+        (400, "a JSON object is expected", ["x"]),
+    ],
+    ids=["model", "length", "tokens", "body"],
+)
+def test_requests_that_are_refused(server: Server, code: int, message: str, body: object) -> None:
+    """With vLLM's error document."""
+    status, document = server.refusal("/v1/completions", body)
+
+    assert code == status == document["error"]["code"]
+    assert message in document["error"]["message"]
+
+
+def test_counters(server: Server) -> None:
+    """What a supervisor and an autoscaler read grows as vLLM's does."""
+    before = server.metric("iteration_tokens_total_count")
+    server.complete()
+
+    assert (4, 3, 1) == tuple(
+        map(server.metric, ("generation_tokens_total", "prompt_tokens_total", "request_success_total"))
+    )
+    assert 4 <= server.metric("iteration_tokens_total_count") - before
+    assert 0 == server.metric("num_requests_running")
+
+
+def test_long_prefill_is_progress(tmp_path: Path) -> None:
+    """A prompt that takes long to read counts steps before its first token, so it is no hang."""
+    server = Server(tmp_path, STANDIN_PREFILL_TOKENS_PER_SECOND="10")
+    try:
+        before = time.monotonic()
+        server.complete(prompt="w " * 10)
+
+        assert 1.0 <= time.monotonic() - before
+        assert 10 < server.metric("iteration_tokens_total_count")
+    finally:
+        server.stop()
+
+
+def test_api_key(tmp_path: Path) -> None:
+    """A key guards /v1 and nothing else."""
+    server = Server(tmp_path, "--api-key", "k")
+    try:
+        assert 401 == server.refusal("/v1/completions", {"prompt": "x"})[0]
+        assert server.get("/v1/completions", {"prompt": "x"}, Authorization="Bearer k")
+        assert server.get("/metrics")
+    finally:
+        server.stop()
+
+
+def test_ranks_with_different_flags_never_serve(tmp_path: Path) -> None:
+    """They meet, and then nothing happens, without a word: the reason why launch scripts give all ranks one list."""
+    host = f"127.78.{os.getpid() % 250}.1"
+    command = [install(tmp_path / "bin"), "serve", "tiny", "-pp", "2", "--nnodes", "2", "--master-addr", host]
+    leader = subprocess.Popen([*command, "--node-rank", "0", "--host", host], stdout=subprocess.PIPE, text=True)
+    worker = subprocess.Popen(
+        [*command, "--node-rank", "1", "--headless", "--max-num-seqs", "7"], stdout=subprocess.DEVNULL
+    )
+    time.sleep(2)
+
+    with pytest.raises(ConnectionRefusedError):
+        urllib_open(f"http://{host}:8000/health")
+
+    for process in (worker, leader):
+        process.terminate()
+    said, _ = leader.communicate(timeout=10)
+    worker.wait(timeout=10)
+
+    assert "ERROR" not in said
+
+
+def urllib_open(url: str) -> None:
+    """Open a URL; raise what is behind urllib's own error."""
+    try:
+        urllib.request.urlopen(url, timeout=2).close()
+    except urllib.error.URLError as error:
+        raise error.reason if isinstance(error.reason, OSError) else error from None
