@@ -78,15 +78,20 @@ def simulation(simulated: bool) -> None:
         pytest.skip("drives simulated pods by annotations: --cluster-type sim")
 
 
+@pytest.fixture(scope="session")
+def chart(pytestconfig: pytest.Config) -> Path:
+    """Folder of the chart under test: ``--chart-path``, or the repository's."""
+    return Path(pytestconfig.getoption("chart_path") or CHART)
+
+
 @pytest.fixture
 def release(
-    kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, request: pytest.FixtureRequest
+    kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, chart: Path, request: pytest.FixtureRequest
 ) -> Iterator[Release]:
     """Give a release, not yet installed, in a namespace of its own; it goes with the test, its namespace later."""
     slug = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
     namespace = namespace_factory(f"{slug}-{secrets.token_hex(3)}").name
-    chart = request.config.getoption("chart_path")
-    release = Release(kube_cluster, namespace, Path(chart) if chart else CHART)
+    release = Release(kube_cluster, namespace, chart)
     yield release
     if request.node.stash.get(FAILED, False):
         folder = dump(release, LEFT / request.node.name)

@@ -1,38 +1,57 @@
-"""Every example is taken by the API server with strict validation and the controllers' real webhooks."""
+"""What Lockstep accepts, the API server accepts, with strict validation and the controllers' real webhooks.
+
+Every example, every values file for CI, and every row of the table of cases that expects no error.
+"""
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from tests.cluster.release import CHART, EXAMPLES
+from tests.cases.table import Case, cases
+from tests.cluster import server
+from tests.cluster.release import CHART, EXAMPLES, Release
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cluster.release import Release
+    from pytest_helm_charts.clusters import Cluster
+    from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc
 
 FILES = [*EXAMPLES, *sorted((CHART / "ci").glob("*-values.yaml"))]
 
 
+@pytest.fixture(scope="module")
+def dry(kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, chart: Path) -> Release:
+    """Give a release that nothing installs, in one namespace for all."""
+    return Release(kube_cluster, namespace_factory("dry-run").name, chart)
+
+
+def refusals(dry: Release, file: Path, name: str) -> list[str]:
+    """Render a release and offer each of its objects; what the API server had to say, object by object."""
+    said = []
+    for item in yaml.safe_load_all(dry.helm("template", name, str(dry.chart), "--values", str(file)).stdout):
+        if not item:
+            continue
+        if (item["apiVersion"], item["kind"]) not in server.kinds(dry.cluster):
+            pytest.skip(f"the cluster does not serve {item['apiVersion']} {item['kind']}")
+        if words := server.answer(dry.cluster, dry.namespace, item):
+            said.append(f"{item['kind']} {item['metadata']['name']}: {words}")
+    return said
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_api_server_takes_every_object_as_it_is(release: Release, file: Path, api_groups: set[str]) -> None:
-    """No unknown field, no refusal of a webhook, no warning."""
-    text = release.helm("template", "model", str(release.chart), "--values", str(file)).stdout
-    missing = {version for item in yaml.safe_load_all(text) if item and (version := group(item)) not in api_groups}
-    if missing:
-        pytest.skip(f"the cluster does not serve {', '.join(sorted(missing))}")
-
-    command = ["kubectl", "--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace]
-    command += ["apply", "--dry-run=server", "--validate=strict", "--filename", "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-
-    assert (0, "") == (done.returncode, done.stderr)
+def test_an_example_is_taken_as_it_is(dry: Release, file: Path) -> None:
+    """No unknown field, no refusal, no warning."""
+    assert [] == refusals(dry, file, "model")
 
 
-def group(item: dict[str, str]) -> str:
-    """Name the API group of an object as ``kubectl api-versions`` begins it: the core group is its version."""
-    return item["apiVersion"].partition("/")[0]
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in cases() if case.expect == "ok"])
+def test_what_the_checks_accept_is_taken(dry: Release, case: Case, tmp_path: Path) -> None:
+    """A row without an error is no promise of the checks alone."""
+    file = tmp_path / "values.yaml"
+    file.write_text(case.text)
+
+    assert [] == refusals(dry, file, case.name)

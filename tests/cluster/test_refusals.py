@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.cluster import server
 from tests.cluster.release import CHART, two_nodes
 from tests.cluster.waiting import eventually
 
@@ -32,14 +33,6 @@ def check(folder: Path, values: Manifest, name: str = "model") -> set[str]:
     return {finding["code"] for finding in findings if finding["severity"] == "error"}
 
 
-def server_says(release: Release, manifest: Manifest) -> str:
-    """Ask the API server for its answer to an object with strict validation; empty when it takes it."""
-    command = ["kubectl", "--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace]
-    command += ["apply", "--dry-run=server", "--validate=strict", "--filename", "-"]
-    done = subprocess.run(command, input=yaml.safe_dump(manifest), capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else ""
-
-
 def group(release: Release, name: str = "model") -> Manifest:
     """Render the two-node LeaderWorkerSet, to be spoiled by hand where the chart itself would refuse."""
     text = release.helm("template", "model", str(release.chart), values=two_nodes()).stdout
@@ -54,7 +47,7 @@ def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: R
     spoiled = group(release)
     spoiled["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"] = rollout
 
-    answer = server_says(release, spoiled)
+    answer = server.answer(release.cluster, release.namespace, spoiled)
 
     assert "must not be 0" in answer
     assert "STK003" in check(tmp_path, two_nodes(rollout=rollout))
@@ -63,7 +56,7 @@ def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: R
 @pytest.mark.parametrize("name", ["1model", "model.a"], ids=["starts with a digit", "holds a dot"])
 def test_a_name_that_is_no_dns_label_is_refused_by_both(release: Release, tmp_path: Path, name: str) -> None:
     """STK002: Services and pods carry the name."""
-    answer = server_says(release, group(release, name))
+    answer = server.answer(release.cluster, release.namespace, group(release, name))
 
     assert "DNS-1035" in answer
     assert "STK002" in check(tmp_path, two_nodes(), name=name)
@@ -120,23 +113,59 @@ def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path
     assert "STK004" in check(tmp_path, two_nodes(rollout=rollout))
 
 
+def test_two_volumes_at_one_path_are_refused_by_both(release: Release, tmp_path: Path) -> None:
+    """OPS003: the chart's volume and the user's at the same path."""
+    spoiled = group(release)
+    mounts = [{"name": "shm", "mountPath": "/dev/shm"}, {"name": "tmp", "mountPath": "/dev/shm"}]
+    leader_of(spoiled)["containers"][0]["volumeMounts"] = mounts
+    volume = {"volumes": {"x": {"emptyDir": {}}}, "volumeMounts": {"/dev/shm": {"name": "x"}}}
+
+    answer = server.answer(release.cluster, release.namespace, spoiled)
+
+    assert 'Duplicate value: {"mountPath":"/dev/shm"}' in answer
+    assert "OPS003" in check(tmp_path, two_nodes(pod=volume))
+
+
+def test_a_probe_with_two_handlers_makes_no_pod(release: Release, tmp_path: Path) -> None:
+    """OPS004: LeaderWorkerSet does not look into probes and accepts it; the API server refuses the pods."""
+    handlers = {"httpGet": {"path": "/health", "port": 8000}, "tcpSocket": {"port": 8000}}
+    spoiled = group(release)
+    leader_of(spoiled)["containers"][0]["livenessProbe"] = handlers
+
+    assert "" == server.answer(release.cluster, release.namespace, spoiled)
+    assert "may not specify more than 1 handler type" in server.answer(
+        release.cluster, release.namespace, pod_of(spoiled)
+    )
+    assert "OPS004" in check(tmp_path, two_nodes(leader={"probes": {"liveness": handlers}}))
+
+
 def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path: Path) -> None:
     """OPS001: the LeaderWorkerSet is accepted; its StatefulSet is not, and only the controller's log says why."""
     resources = {"requests": {"nvidia.com/gpu": "4"}, "limits": {"nvidia.com/gpu": "8"}}
     spoiled = group(release)
     for role in ("leaderTemplate", "workerTemplate"):
         spoiled["spec"]["leaderWorkerTemplate"][role]["spec"]["containers"][0]["resources"] = resources
-    template = spoiled["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": template["spec"]}
-    pod["spec"]["restartPolicy"] = "Always"
+    pod = pod_of(spoiled)
     create(release, spoiled)
 
     failed = eventually("the failure", lambda: "Failed to create leader statefulset" in said(release))
 
     assert failed
     assert [] == release.get("pods")
-    assert "must be equal to nvidia.com/gpu limit of 8" in server_says(release, pod)
+    assert "must be equal to nvidia.com/gpu limit of 8" in server.answer(release.cluster, release.namespace, pod)
     assert "OPS001" in check(tmp_path, two_nodes(resources=resources))
+
+
+def leader_of(item: Manifest) -> Manifest:
+    """Give the spec of the leaders' pod template."""
+    spec: Manifest = item["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
+    return spec
+
+
+def pod_of(item: Manifest) -> Manifest:
+    """Make the leader's pod, as its StatefulSet would; its ServiceAccount is not there."""
+    spec = {key: value for key, value in leader_of(item).items() if key != "serviceAccountName"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": spec}
 
 
 def create(release: Release, item: Manifest) -> None:
