@@ -46,7 +46,7 @@ def real_engine() -> RealEngine:
         pytest.skip(f"needs the real engine: {missing}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Wait until no other test of this run has an engine group: each needs 4 GB and both cores."""
     folder = tmp_path_factory.getbasetemp()
@@ -73,8 +73,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
         shape = '{"num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096}'
         (model / "config.json").write_text(shape)
         environment = {"PATH": f"{command.parent}{os.pathsep}{path}"}
-        return Engine("standin", environment, model, scale=0.1, start=30)
+        return Engine("standin", environment, model, scale=0.1, start=30, silence=2)
     request.getfixturevalue("alone")
     real: RealEngine = request.getfixturevalue("real_engine")
     environment = {"PATH": f"{real.bin}{os.pathsep}{path}", **ON_CPU}
-    return Engine("real", environment, real.model(), scale=1, start=400)
+    return Engine("real", environment, real.model(), scale=1, start=600, silence=4)

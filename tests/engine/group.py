@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ import yaml
 
 from lockstep.rehearse.plan import Report
 
+from .nodes import family
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from typing_extensions import Self
 
@@ -28,8 +31,8 @@ HERE = Path(__file__).parent
 START = 900.0  # seconds; about 70 on two idle cores
 
 
-class Rehearsal:
-    """``lockstep rehearse --engine real`` of pp2.yaml with others on top.
+class Kept:
+    """``lockstep rehearse --engine real --keep`` of pp2.yaml with others on top, in float32.
 
     Parameters
     ----------
@@ -39,26 +42,24 @@ class Rehearsal:
         Of the test.
     layout : str
         ``pp2``, ``tp2`` or ``single``: a file beside this one.
-    dtype : str
-        ``bfloat16``, or ``float32`` where outputs must be equal.
-    options : sequence of str
-        Further ones of the command.
     """
 
-    def __init__(
-        self, engine: RealEngine, folder: Path, layout: str, dtype: str = "bfloat16", options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, engine: RealEngine, folder: Path, layout: str) -> None:
         top = folder / "values.yaml"
-        model = engine.model("tiny" if dtype == "bfloat16" else "tiny-float32")
-        top.write_text(yaml.safe_dump({"weights": {"path": str(model)}, "engine": {"args": {"dtype": dtype}}}))
+        # Tensor-parallel sums are rounded in another order: only in float32 is every greedy choice the same.
+        values = {"weights": {"path": str(engine.model("tiny-float32"))}, "engine": {"args": {"dtype": "float32"}}}
+        top.write_text(yaml.safe_dump(values))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
         beneath = ["pp2.yaml"] if layout == "pp2" else ["pp2.yaml", f"{layout}.yaml"]
         files = [word for name in beneath for word in ("-f", str(HERE / name))]
         command = [str(Path(sys.executable).with_name("lockstep")), "rehearse", *files, "--name", "tiny"]
-        command += ["--engine", "real", "--json", "--timeout", str(START), *options, str(top)]
+        command += ["--engine", "real", "--json", "--keep", "--port", str(self._port), "--timeout", str(START)]
         self._report, self._errors = folder / "report.json", folder / "errors"
         with self._report.open("wb") as report, self._errors.open("wb") as errors:
             environment = os.environ | {"LOCKSTEP_ENGINE_FOLDER": str(engine.folder)}
-            self._process = subprocess.Popen(command, stdout=report, stderr=errors, env=environment)
+            self._process = subprocess.Popen([*command, str(top)], stdout=report, stderr=errors, env=environment)
 
     def __enter__(self) -> Self:
         """Return it; it may still be starting."""
@@ -88,15 +89,12 @@ class Rehearsal:
         running = self._process.poll() is None
         return "" if running else f"the rehearsal ended: {self._errors.read_text()}{self._report.read_text()}"
 
-
-class Kept(Rehearsal):
-    """A rehearsal that goes on serving, on a port of this machine, until it is asked to stop."""
-
-    def __init__(self, engine: RealEngine, folder: Path, layout: str, dtype: str = "bfloat16") -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
-        super().__init__(engine, folder, layout, dtype, ["--keep", "--port", str(self._port)])
+    def kill_engine(self, rank: int) -> None:
+        """Send SIGKILL to all processes of a rank's engine, and to nothing else of its pod."""
+        for pid in family(self._process.pid):
+            if _variable(pid, "LOCKSTEP_NODE_RANK") == str(rank) and _is_engine(pid):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def wait_until_served(self) -> None:
         """Wait until the Service has an endpoint that answers."""
@@ -104,29 +102,66 @@ class Kept(Rehearsal):
         while time.monotonic() < deadline:
             assert "" == self.ended()
             try:
-                self._request("GET", "/health").read()
+                self._ask("GET", "/health")
             except (OSError, http.client.HTTPException):
                 time.sleep(1)
             else:
                 return
         raise AssertionError(f"the group did not serve within {START} s")
 
+    def wait_until_refused(self) -> None:
+        """Wait until the Service has no endpoint any more: both pods have noticed."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                self._ask("GET", "/health")
+            except (OSError, http.client.HTTPException):
+                return
+            time.sleep(0.2)
+        raise AssertionError("the pods were still in the Service 60 s after the kill")
+
     def answer(self, prompt: str, tokens: int) -> str:
         """Return what the model says to a prompt, always the likeliest token."""
         body = {"model": "tiny", "prompt": prompt, "max_tokens": tokens, "temperature": 0, "ignore_eos": True}
-        document = json.loads(self._request("POST", "/v1/completions", body).read())
-        return str(document["choices"][0]["text"])
+        return str(json.loads(self._ask("POST", "/v1/completions", body))["choices"][0]["text"])
 
     def stream(self, tokens: int) -> Iterator[str]:
         """Yield the data lines of a streaming chat completion."""
         messages = [{"role": "user", "content": "badu kile"}]
         body = {"model": "tiny", "messages": messages, "max_tokens": tokens, "stream": True, "ignore_eos": True}
-        for line in self._request("POST", "/v1/chat/completions", body):
-            if line.startswith(b"data: "):
-                yield line.decode().removeprefix("data: ").strip()
+        with (
+            closing(self._connection()) as connection,
+            _send(connection, "POST", "/v1/chat/completions", body) as lines,
+        ):
+            for line in lines:
+                if line.startswith(b"data: "):
+                    yield line.decode().removeprefix("data: ").strip()
 
-    def _request(self, method: str, path: str, body: object = None) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=120)
-        content = None if body is None else json.dumps(body)
-        connection.request(method, path, content, {"Content-Type": "application/json"})
-        return connection.getresponse()
+    def _connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self._port, timeout=120)
+
+    def _ask(self, method: str, path: str, body: object = None) -> bytes:
+        with closing(self._connection()) as connection, _send(connection, method, path, body) as answer:
+            return answer.read()
+
+
+def _send(connection: http.client.HTTPConnection, method: str, path: str, body: object) -> http.client.HTTPResponse:
+    content = None if body is None else json.dumps(body)
+    connection.request(method, path, content, {"Content-Type": "application/json"})
+    return connection.getresponse()
+
+
+def _variable(pid: int, name: str) -> str | None:
+    with suppress(OSError):
+        for entry in Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0"):
+            if entry.startswith(f"{name}="):
+                return entry.partition("=")[2]
+    return None
+
+
+def _is_engine(pid: int) -> bool:
+    """Whether it is vLLM's command or one of its processes, which name themselves."""
+    with suppress(OSError):
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+        return name == "vllm" or name.startswith("VLLM::")
+    return False

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 HTTP_PORT = 8100
-SILENCE = 4.0  # seconds without a byte, after which a client calls an engine silent
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Engine:
         What a second of the transcript lasts: 1 for the real engine, less where its times are shortened.
     start : float
         Seconds that a start may take.
+    silence : float
+        Seconds without a byte, after which a client calls it silent.
     """
 
     name: str
@@ -46,19 +47,21 @@ class Engine:
     model: Path
     scale: float
     start: float
+    silence: float
 
 
 @dataclass
 class Stream:
     """A streaming completion, read by a thread."""
 
+    silence: float
     state: str = "going"
     chunks: int = 0
     at: float = field(default_factory=time.monotonic)
 
     def seen(self) -> str:
         """Return ``complete``, ``cut``, an HTTP status, or whether chunks still arrive: ``going`` or ``silent``."""
-        if self.state == "going" and time.monotonic() - self.at > SILENCE:
+        if self.state == "going" and time.monotonic() - self.at > self.silence:
             return "silent"
         return self.state
 
@@ -130,7 +133,7 @@ class Pair:
 
     def running(self) -> str:
         """Return vLLM's own count of running requests, as a whole number."""
-        connection = http.client.HTTPConnection(self.addresses[0], HTTP_PORT, timeout=SILENCE)
+        connection = http.client.HTTPConnection(self.addresses[0], HTTP_PORT, timeout=self.engine.silence)
         try:
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
@@ -143,7 +146,7 @@ class Pair:
 
     def stream(self, name: str, tokens: int) -> None:
         """Begin a streaming completion and wait for its first chunk."""
-        stream = self.streams[name] = Stream()
+        stream = self.streams[name] = Stream(self.engine.silence)
         threading.Thread(target=self._read, args=(stream, tokens), daemon=True).start()
         deadline = time.monotonic() + 30
         while stream.chunks == 0 and stream.state == "going" and time.monotonic() < deadline:
@@ -169,7 +172,7 @@ class Pair:
             connection.close()
 
     def _ask(self, method: str, path: str, body: object) -> str:
-        connection = http.client.HTTPConnection(self.addresses[0], HTTP_PORT, timeout=SILENCE)
+        connection = http.client.HTTPConnection(self.addresses[0], HTTP_PORT, timeout=self.engine.silence)
         try:
             connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
             answer = connection.getresponse()

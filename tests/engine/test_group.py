@@ -1,4 +1,7 @@
-"""The rendered pods with the real scripts and real vLLM: it answers, survives kills of its engines, and drains."""
+"""The rendered pods with the real scripts and real vLLM: it answers, survives kills of its engines, and drains.
+
+A start takes a minute or more, so that one group goes through all tests, in the order in which they stand here.
+"""
 
 from __future__ import annotations
 
@@ -7,64 +10,70 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .group import START, Kept, Rehearsal
+from .group import Kept
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from lockstep.rehearse.real_engine import RealEngine
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("alone")]
+pytestmark = pytest.mark.engine
 
 PROMPTS = ["badu", "kile morafa", "sapen tu garil vo", "fegar fegar", "Is this one model?"]
 TOKENS = 64
 
 
 @pytest.fixture(scope="module")
-def whole(real_engine: RealEngine, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def whole(alone: None, real_engine: RealEngine, tmp_path_factory: pytest.TempPathFactory) -> list[str]:  # noqa: ARG001
     """Return what the model says when it is not split."""
-    with Kept(real_engine, tmp_path_factory.mktemp("single"), "single", "float32") as group:
+    with Kept(real_engine, tmp_path_factory.mktemp("single"), "single") as group:
         group.wait_until_served()
         return [group.answer(prompt, TOKENS) for prompt in PROMPTS]
 
 
-@pytest.mark.parametrize("layout", ["pp2", "tp2"])
-def test_split_model_answers_as_the_whole_one(
-    layout: str, real_engine: RealEngine, whole: list[str], tmp_path: Path
-) -> None:
-    """In float32, two processes that hold half a model each say what one says that holds it all."""
-    with Kept(real_engine, tmp_path, layout, "float32") as group:
-        group.wait_until_served()
-        answers = [group.answer(prompt, TOKENS) for prompt in PROMPTS]
+@pytest.fixture(scope="module", params=["pp2", "tp2"])
+def group(
+    request: pytest.FixtureRequest,
+    whole: list[str],  # noqa: ARG001 - first, for there is room for one engine group
+    real_engine: RealEngine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Kept]:
+    """Return a group of two pods that hold half of the model each."""
+    with Kept(real_engine, tmp_path_factory.mktemp(request.param), request.param) as found:
+        found.wait_until_served()
+        yield found
+
+
+def test_split_model_answers_as_the_whole_one(group: Kept, whole: list[str]) -> None:
+    """Two processes that hold half a model each say what one says that holds it all."""
+    answers = [group.answer(prompt, TOKENS) for prompt in PROMPTS]
 
     assert whole == answers
     assert len(PROMPTS) == len(set(answers))
 
 
-@pytest.mark.parametrize("role", ["worker", "leader"])
-def test_killed_engine_comes_back_in_place(role: str, real_engine: RealEngine, tmp_path: Path) -> None:
-    """After kill -9 of one rank's engine a completion works again, and no container was restarted for it."""
-    with Rehearsal(real_engine, tmp_path, "pp2", options=["--kill", f"{role}@2"]) as group:
-        report = group.report(2 * START)
+@pytest.mark.parametrize("rank", [pytest.param(1, id="worker"), pytest.param(0, id="leader")])
+def test_killed_engine_comes_back(rank: int, group: Kept, whole: list[str]) -> None:
+    """After kill -9 of one rank's engine the pods leave the Service, and then answer as before."""
+    group.kill_engine(rank)
+    group.wait_until_refused()
+    group.wait_until_served()
 
-    started = [event.text for event in report.events if event.kind == "started"]
-
-    assert "" == report.error
-    assert report.recovered_seconds is not None
-    assert ["container started (restarts: 0)"] * 2 == started
+    assert whole[0] == group.answer(PROMPTS[0], TOKENS)
 
 
-def test_stream_survives_a_drain(real_engine: RealEngine, tmp_path: Path) -> None:
-    """A stream that is running when the pods are deleted ends with its last token, not before."""
-    with Kept(real_engine, tmp_path, "pp2") as group:
-        group.wait_until_served()
-        lines = group.stream(100)
-        first = next(lines)
-        group.stop()
-        rest = list(lines)
+def test_stream_survives_a_drain_and_no_container_was_restarted(group: Kept) -> None:
+    """A stream that runs when the pods are deleted ends with its last token; all lives were lived in two containers."""
+    lines = group.stream(100)
+    first = next(lines)
+    group.stop()
+    rest = list(lines)
+    report = group.report(200)
 
     pieces = [json.loads(line) for line in [first, *rest[:-1]]]
     finish = [piece["choices"][0]["finish_reason"] for piece in pieces if piece["choices"]]
+    started = [event.text for event in report.events if event.kind == "started"]
 
     assert "[DONE]" == rest[-1]
     assert "length" == finish[-1]
+    assert ["container started (restarts: 0)"] * 2 == started
