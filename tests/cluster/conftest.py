@@ -63,6 +63,13 @@ def lws(api_groups: set[str]) -> None:
         pytest.skip("the cluster has no LeaderWorkerSet (simulated: python -m ci.sim build lws)")
 
 
+@pytest.fixture
+def kueue(api_groups: set[str]) -> None:
+    """Skip without Kueue."""
+    if "kueue.x-k8s.io" not in api_groups:
+        pytest.skip("the cluster has no Kueue (simulated: python -m ci.sim build kueue)")
+
+
 @pytest.fixture(scope="module")
 def simulated(kube_cluster: Cluster) -> bool:
     """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""
