@@ -10,8 +10,12 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LAUNCH = Path(__file__).parents[2] / "charts" / "serving" / "files" / "launch"
 
@@ -170,3 +174,25 @@ def pod(tmp_path: Path) -> Pod:
 def worker(pod: Pod) -> Pod:
     """Return rank 1 of the same group."""
     return pod.set(NODE_RANK="1", POD_NAME="llama-0-1", POD_IP="127.0.0.3")
+
+
+@pytest.fixture
+def networks() -> Iterator[list[tuple[str, ...]]]:
+    """Return the beginnings of commands that enter the networks of two nodes, 10.77.0.2 and 10.77.0.3."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("needs root and the ip command (iproute2) to make network namespaces")
+    names = [f"launch-{os.getpid()}-{rank}" for rank in range(2)]
+    inside: list[tuple[str, ...]] = [("ip", "netns", "exec", name) for name in names]
+    try:
+        for name in names:
+            if subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
+                pytest.skip("needs the right to make network namespaces")
+        pair = f"link add eth0 netns {names[0]} type veth peer name eth0 netns {names[1]}"
+        subprocess.run(["ip", *pair.split()], check=True)
+        for rank, enter in enumerate(inside):
+            for step in (f"addr add 10.77.0.{rank + 2}/24 dev eth0", "link set eth0 up", "link set lo up"):
+                subprocess.run([*enter, "ip", *step.split()], check=True)
+        yield inside
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)

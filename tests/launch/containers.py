@@ -46,6 +46,7 @@ class Container:
             "LOCKSTEP_NODE_RANK": str(rank),
             "LOCKSTEP_POD_IP": f"{network}.{rank + 2}",
         }
+        self.address, self.inside = environment["LOCKSTEP_POD_IP"], inside
         self.log = pod.stubs / f"node-{rank}.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -56,14 +57,25 @@ class Container:
                 stderr=log,
             )
 
-    def says(self, text: str, limit: float = 90) -> bool:
-        """Whether the log holds a text within a number of seconds."""
+    def says(self, text: str, times: int = 1, limit: float = 90) -> bool:
+        """Whether the log holds a text so many times within a number of seconds."""
         end = time.monotonic() + limit
-        while text not in self.log.read_text():
+        while self.log.read_text().count(text) < times:
             if time.monotonic() > end or self.process.poll() is not None:
-                return text in self.log.read_text()
+                return self.log.read_text().count(text) >= times
             time.sleep(0.2)
         return True
+
+    def run(self, *command: str) -> int:
+        """Run a command in the node's network; return its exit code."""
+        return subprocess.run([*self.inside, *command], capture_output=True, check=False).returncode
+
+    @staticmethod
+    def comm(pid: int) -> str:
+        """Return the name of a process; empty when it is gone."""
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{pid}/comm").read_text().strip()
+        return ""
 
     def family(self) -> list[int]:
         """Return the processes of this container."""
@@ -76,7 +88,7 @@ class Container:
     def kill(self, name: str) -> None:
         """Kill the container's processes of this name, as an accident would."""
         for pid in self.family():
-            if Path(f"/proc/{pid}/comm").read_text() == f"{name}\n":
+            if self.comm(pid) == name:
                 os.kill(pid, signal.SIGKILL)
 
     def __enter__(self) -> Container:
