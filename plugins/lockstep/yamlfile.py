@@ -39,6 +39,7 @@ _INTEGER: Final = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _EXACT: Final = 2**53  # a double holds every integer below
 _DIRECTIVE: Final = re.compile(r"(?:[ \t]*(?:#.*)?\n)*%YAML[ \t]+(?!1\.1\b)")
+_DOTTED: Final = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")  # read by Go's ParseFloat directly
 _MAX_DEPTH: Final = 100
 _MAX_NODES: Final = 100_000  # after aliases are expanded: a few lines of aliases can otherwise grow without bound
 
@@ -254,7 +255,9 @@ def _plain(text: str, line: int) -> Value:
         return _BOOLEANS[text]
     if _NOT_FINITE.fullmatch(text):
         raise ValuesError(f"`{text}` is not a number that JSON can hold", line)
-    digits = text if text.startswith("_") else text.replace("_", "")
+    if text.startswith("_") or (text.startswith(".") and not _DOTTED.fullmatch(text)):
+        return text
+    digits = text.replace("_", "")
     if _INTEGER.fullmatch(digits):
         return _number(float(_integer(digits)))
     if _FLOAT.fullmatch(digits):
