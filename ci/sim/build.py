@@ -80,6 +80,7 @@ def build(component: Component, deadline: float | None, jobs: int) -> Path:
     """
     if folder := built(component):
         return folder
+    print(f"sim: building {component.name} {component.version()}", file=sys.stderr, flush=True)
     started = time.monotonic()
     CACHE.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{component.name}-", dir=CACHE))

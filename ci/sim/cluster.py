@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
-import ssl
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +16,7 @@ from ci.sim import chart, nodes, pki, ports, process
 from ci.sim.api import Api
 from ci.sim.component import fill
 from ci.sim.folders import CLUSTERS, SOURCE
+from ci.sim.ready import answers, true_conditions, untainted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -191,7 +188,7 @@ class Cluster:
         """Wait until every node is Ready and a namespace has its default ServiceAccount."""
         with self.waiting("the nodes to be Ready") as wait:
             while not all(
-                "Ready" in true_conditions(node) and untouched(node) for node in api.get("/api/v1/nodes")["items"]
+                "Ready" in true_conditions(node) and untainted(node) for node in api.get("/api/v1/nodes")["items"]
             ):
                 wait()
         with self.waiting("the default ServiceAccount") as wait:
@@ -231,32 +228,6 @@ class Cluster:
         """End the cluster and remove its folder."""
         self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def true_conditions(item: dict[str, Any]) -> set[str]:
-    """Types of the conditions that hold. A new object has none, which the API server writes as null."""
-    conditions = item.get("status", {}).get("conditions") or []
-    return {condition["type"] for condition in conditions if condition["status"] == "True"}
-
-
-def untouched(node: dict[str, Any]) -> bool:
-    """Whether the taints that a new node gets until it is Ready are gone."""
-    return not any(taint["key"].startswith("node.kubernetes.io/") for taint in node["spec"].get("taints") or [])
-
-
-def answers(address: str, authority: Path) -> bool:
-    """Whether something answers 200 at an address, or accepts a connection at a ``tcp://`` one."""
-    try:
-        if address.startswith("tcp://"):
-            host, _, port = address.removeprefix("tcp://").rpartition(":")
-            socket.create_connection((host, int(port)), timeout=2).close()
-            return True
-        tls = ssl.create_default_context(cafile=str(authority)) if address.startswith("https") else None
-        direct = [urllib.request.ProxyHandler({}), *([urllib.request.HTTPSHandler(context=tls)] if tls else [])]
-        with urllib.request.build_opener(*direct).open(address, timeout=2) as response:
-            return bool(response.status == 200)
-    except (OSError, urllib.error.URLError):
-        return False
 
 
 def clusters() -> list[Cluster]:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("kueue")
 
 @pytest.fixture
 def queue(release: Release) -> Iterator[str]:
-    """Give a local queue with quota for 8 GPUs; its cluster-wide parts bear the namespace's name and go with the test."""
+    """Give a local queue with quota for 8 GPUs; its cluster-wide parts are named like the namespace."""
     name = release.namespace
     quota = [
         {"name": "cpu", "nominalQuota": 100},
