@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["remedies"]
 
-MAX_STAGES = 16
+MAX_STAGES = 64
 SHORTEST = 1024
 
 
