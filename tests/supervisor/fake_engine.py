@@ -123,7 +123,10 @@ def gather() -> list[socket.socket]:
     here: dict[int, socket.socket] = {}
     while len(here) < COUNT - 1:
         connection, _ = server.accept()
-        rank, incarnation = connection.recv(200).decode().split()
+        if not (said := connection.recv(200).decode().split()):
+            continue
+        rank, incarnation = said
+        connection.sendall(b"welcome")
         if incarnation != INCARNATION:
             journal(f"VIOLATION rank {rank} of incarnation {incarnation} came")
         here[int(rank)] = connection
@@ -138,7 +141,8 @@ def join() -> socket.socket:
         with contextlib.suppress(OSError):
             connection = socket.create_connection(address, timeout=1)
             connection.sendall(f"{RANK} {INCARNATION}".encode())
-            return connection
+            if connection.recv(10):
+                return connection
         time.sleep(0.05)
 
 

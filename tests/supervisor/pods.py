@@ -16,7 +16,6 @@ import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,8 +23,12 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .links import Network
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from .links import Link
 
 HERE = Path(__file__).parent
 LAUNCH = HERE.parents[1] / "charts" / "serving" / "files" / "launch"
@@ -85,7 +88,7 @@ class Pod:
             "LOCKSTEP_ENGINE": "fake",
             "LOCKSTEP_NODE_RANK": str(self.rank),
             "LOCKSTEP_NODE_COUNT": str(group.count),
-            "LOCKSTEP_LEADER_ADDRESS": group.leader_address,
+            "LOCKSTEP_LEADER_ADDRESS": group.links[self.rank].address if self.rank in group.links else group.leader.ip,
             "LOCKSTEP_GROUP": f"tests/{group.name}",
             "LOCKSTEP_POD_IP": self.ip,
             "LOCKSTEP_POD_NAME": self.name,
@@ -255,10 +258,10 @@ class Group:
             "LOCKSTEP_MAX_RESTARTS": "5",
         }
         self.extra = {"PATH": f"{self.python_folder(python)}:{os.environ['PATH']}", **extra}
-        self.leader_file = folder / "leader"
         self.pods: dict[int, Pod] = {}
         self.all: list[Pod] = []
-        self.leader_address = ""
+        self.net: Network | None = None
+        self.links: dict[int, Link] = {}
         for rank in range(count):
             self.add(rank)
 
@@ -285,9 +288,13 @@ class Group:
         pod = Pod(self, rank, **environment)
         self.all.append(pod)
         self.pods[rank] = pod
-        if rank == 0:
-            self.leader_address = pod.ip
         return pod
+
+    def linked(self) -> Group:
+        """Put a link, which a test can break, between each worker and the leader."""
+        net = self.net = Network()
+        self.links = {rank: net.link(self.new_address(), lambda: self.leader.ip) for rank in range(1, self.count)}
+        return self
 
     @property
     def leader(self) -> Pod:
@@ -321,10 +328,5 @@ class Group:
         for pod in self.all:
             pod.freeze(signal.SIGCONT)
             pod.kill()
-
-
-def port_is_open(address: str, port: int) -> bool:
-    """Return whether somebody listens."""
-    with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1):
-        return True
-    return False
+        if self.net:
+            self.net.close()

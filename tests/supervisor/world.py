@@ -18,7 +18,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from group import membership as core
+from group import membership as core  # conftest.py puts it on the path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Short(core.Timing):
 TIMING = Short(heartbeat=1, deadline=2, start=FOREVER, stable=0, propagation=0, drain=1, max_restarts=10**6)
 
 
-class Broken(AssertionError):
+class Broken(AssertionError):  # noqa: N818 - it is a finding, no error of the program
     """A rule was broken; the message says how it came to that."""
 
 
@@ -321,7 +321,7 @@ class World:
         return tuple(self._process_key(process, names) for process in self.processes)
 
     def _names(self) -> dict[core.Incarnation | None, int | None]:
-        """Return small numbers for incarnations. Only their order counts, and which is the leader's, and the one before."""
+        """Return small numbers for incarnations: only their order counts, and which two are the leader's last."""
         found = set()
         for process in self.processes:
             found |= {process.engine, process.member.incarnation, process.member.ran}
@@ -398,7 +398,9 @@ class World:
 def moves(world: World, faults: int) -> Iterator[tuple[str, World, int]]:
     """Yield everything that can happen next: its name, the world after it, and the faults that are left."""
 
-    def after(name: str, index: int, act: str, *arguments: object, cost: int = 0, **options: object) -> tuple[str, World, int]:
+    def after(
+        name: str, index: int, act: str, *arguments: object, cost: int = 0, **options: object
+    ) -> tuple[str, World, int]:
         twin = world.clone()
         twin.history = (*world.history, f"{world.now:g} {name}")
         getattr(twin, act)(*([twin.processes[index]] if index >= 0 else []), *arguments, **options)
