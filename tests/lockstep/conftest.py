@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from lockstep import helm
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# The same examples in every run, so that a red test means a change; HYPOTHESIS_PROFILE=search looks for new ones.
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("search")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 @dataclass(frozen=True)
