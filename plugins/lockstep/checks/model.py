@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lockstep.findings import Finding
 from lockstep.memory.flags import Flags
 from lockstep.memory.settings import layout_of, stages_of
-from lockstep.model.config import ConfigError, UnknownArchitecture
+from lockstep.model.config import ConfigError, UnknownShape
 from lockstep.model.rules import tensor_sizes, violations
 from lockstep.model.source import model_of
 
@@ -39,8 +39,8 @@ def shape(release: Release) -> Iterator[Finding]:
     flags = Flags(release.engine.args)
     try:
         model = model_of(release)
-    except UnknownArchitecture as error:
-        yield unknown(release, f"{error.where}: architecture {error.architecture} is not one that Lockstep knows")
+    except UnknownShape as error:
+        yield unknown(release, f"{error}: its shape and its memory were not checked")
         return
     except ConfigError as error:
         yield Finding(
@@ -52,7 +52,8 @@ def shape(release: Release) -> Iterator[Finding]:
         )
         return
     if model is None:
-        yield unknown(release, f"{release.model.id} is not one of the models that Lockstep knows")
+        reason = f"{release.model.id} is not one of the models that Lockstep knows"
+        yield unknown(release, f"{reason}: its shape and its memory were not checked")
     elif "hf-overrides" not in flags and release.layout.ranks == release.group.gpus:
         # A split that does not use the group's GPUs is judged by the law alone: it will change anyway.
         yield from against(release, model)
@@ -63,7 +64,7 @@ def unknown(release: Release, reason: str) -> Finding:
     return Finding(
         "PAR020",
         "model.config" if release.model.config else "model.id",
-        f"{reason}: its shape and its memory were not checked",
+        reason,
         "Set model.config to the path of the model's config.json, or check heads, layers and memory by hand."
         if release.model.config is None
         else "Check heads, layers and memory by hand.",
@@ -75,6 +76,8 @@ def against(release: Release, model: ModelShape) -> Iterator[Finding]:
     """Yield what the model's shape says of the split."""
     flags = Flags(release.engine.args)
     layout = layout_of(release)
+    if model.quantization and not model.quantization.known:
+        yield unknown(release, f"quantisation {model.quantization.method} is not known: the memory was not checked")
     whole = flags.text("mm-encoder-tp-mode") == "data" or flags.on("language-model-only")
     for violation in violations(model, layout, whole_vision=whole):
         yield Finding(

@@ -129,7 +129,9 @@ def stored(model: ModelShape, flags: Flags) -> ModelShape | None:
     written = flags.text("quantization")
     dtype = DTYPE_BYTES.get(flags.text("dtype") or "", model.dtype_bytes)
     model = replace(model, dtype_bytes=dtype)
-    if written is None or model.quantization is not None:
+    if model.quantization is not None:
+        return model if model.quantization.known else None
+    if written is None:
         return model
     if written != "fp8":
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lockstep.model.families import FAMILIES
-from lockstep.model.keys import ConfigError, Keys
+from lockstep.model.keys import ConfigError, Keys, UnknownShape
 from lockstep.model.quantization import merged, read_quantization
 from lockstep.model.shape import Attention, Layer, ModelShape, Vision
 
@@ -15,25 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["ConfigError", "UnknownArchitecture", "load_config", "read_config"]
+__all__ = ["ConfigError", "UnknownShape", "load_config", "read_config"]
 
 DTYPE_BYTES = {"bfloat16": 2.0, "float16": 2.0, "float32": 4.0}
-
-
-class UnknownArchitecture(ConfigError):  # noqa: N818 - it is a limit of ours, not a fault of the config
-    """The config is well formed, but its architecture is not one Lockstep knows.
-
-    Parameters
-    ----------
-    where
-        File or model id.
-    architecture
-        What ``architectures`` says.
-    """
-
-    def __init__(self, where: str, architecture: str) -> None:
-        super().__init__(where, f"architecture {architecture} is not known to Lockstep")
-        self.architecture = architecture
 
 
 def load_config(path: Path) -> ModelShape:
@@ -53,8 +37,8 @@ def load_config(path: Path) -> ModelShape:
     ------
     ConfigError
         If a file is missing, is not JSON, or has a key that cannot be used.
-    UnknownArchitecture
-        If Lockstep does not know the architecture.
+    UnknownShape
+        If Lockstep does not know the architecture, or the default of a key that is left out.
     """
     path = path / "config.json" if path.is_dir() else path
     config = load_json(path)
@@ -108,8 +92,8 @@ def read_config(config: Mapping[str, object], where: str) -> ModelShape:
     ------
     ConfigError
         If a key is missing or cannot be used.
-    UnknownArchitecture
-        If Lockstep does not know the architecture.
+    UnknownShape
+        If Lockstep does not know the architecture, or the default of a key that is left out.
     """
     whole = Keys(where, config)
     architecture = next(iter(whole.texts("architectures")), "")
@@ -117,7 +101,7 @@ def read_config(config: Mapping[str, object], where: str) -> ModelShape:
         raise ConfigError(where, "architectures is missing; the first entry says which model class reads this config")
     family = FAMILIES.get(architecture)
     if family is None:
-        raise UnknownArchitecture(where, architecture)
+        raise UnknownShape(where, f"architecture {architecture} is not one that Lockstep knows")
     text = whole.section("text_config") or whole.section("language_config") or whole
     # Nested configs put a few keys on either level; the inner one wins.
     language = Keys(where, {**config, **text.values})

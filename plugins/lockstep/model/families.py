@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lockstep.model.keys import ConfigError, Keys
+from lockstep.model.keys import Keys, UnknownShape
 from lockstep.model.shape import (
     Attention,
     CompressedAttention,
@@ -222,7 +222,7 @@ def nemotron_layer(keys: Keys, kind: str) -> Layer:
         block = experts(keys, keys.positive("moe_intermediate_size"), shared)
         latent_size = keys.integer("moe_latent_size", default=0) or None
         return Layer(None, Experts(block.count, block.active, block.width, shared, gated=False, latent=latent_size))
-    raise ConfigError(keys.where, f"layer kind {kind!r} is not known to Lockstep")
+    raise UnknownShape(keys.where, f"layer kind {kind!r} is not known to Lockstep")
 
 
 def mimo(keys: Keys) -> tuple[Layer, ...]:

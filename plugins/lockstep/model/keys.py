@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-__all__ = ["ConfigError", "Keys"]
+__all__ = ["ConfigError", "Keys", "UnknownShape"]
 
 
 class ConfigError(ValueError):
@@ -24,6 +24,10 @@ class ConfigError(ValueError):
         self.problem = problem
 
 
+class UnknownShape(ConfigError):  # noqa: N818 - it is a limit of ours, not a fault of the config
+    """The config may well be right, but it says, or leaves out, something that Lockstep does not know."""
+
+
 class Keys:
     """A mapping whose values are read with a type; several names are spellings of one key, the first found wins."""
 
@@ -36,9 +40,15 @@ class Keys:
         return next(((n, self.values[n]) for n in names if self.values.get(n) is not None), (names[0], None))
 
     def fail(self, name: str, value: object, wanted: str) -> ConfigError:
-        """Return the error for a key of the wrong type."""
-        shown = "missing" if value is None else f"{str(value)[:60]!r}"
-        return ConfigError(self.where, f"{name} is {shown}; {wanted} is needed")
+        """Return the error for a key of the wrong type, or without a value.
+
+        A key that is left out has a default in the engine, which differs from family to family.
+        """
+        if value is None:
+            return UnknownShape(
+                self.where, f"{name} is missing, and Lockstep knows no default for it; {wanted} is needed"
+            )
+        return ConfigError(self.where, f"{name} is {str(value)[:60]!r}; {wanted} is needed")
 
     def integer(self, *names: str, default: int | None = None, least: int = 0) -> int:
         """Return a whole number of at least ``least``.

@@ -60,11 +60,14 @@ class Quantization:
         Pairs of part name (``lockstep.model.shape.Part`` value) and format.
     cache
         Cache type that the checkpoint asks for (``fp8``), None when it says nothing.
+    known
+        Whether ``formats`` says how the weights are stored; False for a method that Lockstep does not know.
     """
 
     method: str
     formats: tuple[tuple[str, Format], ...]
     cache: str | None = None
+    known: bool = True
 
     def of(self, part: Part) -> Format | None:
         """Return the format of ``part``; None when it is not quantised."""
@@ -101,12 +104,12 @@ def read_quantization(keys: Keys, layers: int) -> Quantization | None:
     Returns
     -------
     Quantization | None
-        None when the config declares none.
+        None when the config declares none; not ``known`` when Lockstep does not know its method.
 
     Raises
     ------
     ConfigError
-        If the method is not known, or its settings are not usable.
+        If its settings are not usable.
     """
     config = keys.section("quantization_config") or keys.section("compression_config") or keys.section("quantization")
     if config is None:
@@ -114,9 +117,7 @@ def read_quantization(keys: Keys, layers: int) -> Quantization | None:
     method = config.text("quant_method", default="") or ("modelopt" if "quant_algo" in config.values else "unnamed")
     reader = METHODS.get(method)
     if reader is None:
-        known = ", ".join(sorted(METHODS))
-        message = f"quantisation method {method!r} is not known to Lockstep (known: {known})"
-        raise ConfigError(config.where, message)
+        return unknown(method)
     found = reader(config, layers)
     # DeepSeek-V4 names the format of its experts beside the section, not in it.
     if keys.text("expert_dtype", default="") == "fp4":
@@ -143,7 +144,7 @@ def read_mxfp4(config: Keys, layers: int) -> Quantization:
 
 def read_groups(config: Keys, layers: int) -> Quantization:
     """GPTQ and AWQ: ``bits`` wide integers, and for each group a 16-bit scale and a zero point."""
-    bits = config.integer("bits", "w_bit", default=4)
+    bits = config.positive("bits", "w_bit", default=4)
 
     group = (
         None if config.values.get("group_size") == -1 else config.positive("group_size", "q_group_size", default=128)
@@ -155,11 +156,11 @@ def read_groups(config: Keys, layers: int) -> Quantization:
 def read_compressed_tensors(config: Keys, layers: int) -> Quantization:
     """compressed-tensors: one ``config_groups`` entry that targets all linear layers."""
     groups = config.section("config_groups")
-    weights = next((g.section("weights") for _, g in groups.items()), None) if groups else None
-    if weights is None:
-        raise ConfigError(config.where, "config_groups names no weights")
-    stored = weights_format(weights)
-    return Quantization("compressed-tensors", spread(config, layers, stored), cache_of(config))
+    named = [group.section("weights") for _, group in groups.items()] if groups else []
+    formats = {weights_format(weights) for weights in named if weights}
+    if len(formats) != 1:
+        return unknown("compressed-tensors of several formats" if formats else "compressed-tensors without weights")
+    return Quantization("compressed-tensors", spread(config, layers, formats.pop()), cache_of(config))
 
 
 def weights_format(weights: Keys) -> Format:
@@ -180,7 +181,7 @@ def read_modelopt(config: Keys, layers: int) -> Quantization:
     if layered is None:
         stored = MODELOPT.get(algorithm)
         if stored is None:
-            raise ConfigError(config.where, f"quant_algo {algorithm!r} is not known (known: {', '.join(MODELOPT)})")
+            return unknown(f"modelopt {algorithm}")
         return Quantization("modelopt", spread(config, layers, stored), cache_of(config))
     formats = []
     named = {name.split(".layers.", 1)[-1]: entry for name, entry in layered.items()}
@@ -199,10 +200,17 @@ METHODS = {
     "mxfp4": read_mxfp4,
     "gptq": read_groups,
     "awq": read_groups,
+    "auto-round": read_groups,
+    "fbgemm_fp8": read_fp8,
     "compressed-tensors": read_compressed_tensors,
     "modelopt": read_modelopt,
     "modelopt_fp4": read_modelopt,
 }
+
+
+def unknown(method: str) -> Quantization:
+    """Return a quantisation whose formats Lockstep does not know."""
+    return Quantization(method, (), known=False)
 
 
 def cache_of(config: Keys) -> str | None:

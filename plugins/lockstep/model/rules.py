@@ -175,7 +175,7 @@ def blocks(model: ModelShape, layout: Layout) -> Iterator[Violation]:
     Sources: ``quantization/utils/fp8_utils.py`` validate_fp8_block_shape, validate_fp8_block_shape_moe;
     ``quantization/auto_awq.py`` and ``distributed/utils.py`` verify_group_size_divides_partition. MXFP4 kernels pad.
     """
-    if model.quantization is None or model.architecture in PADS_BLOCKS:
+    if not (model.quantization and model.quantization.known) or model.architecture in PADS_BLOCKS:
         return
     told = set()
     for layer in model.kinds:

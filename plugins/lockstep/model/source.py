@@ -31,8 +31,8 @@ def model_of(release: Release) -> ModelShape | None:
     ------
     ConfigError
         If ``model.config`` cannot be read or used.
-    UnknownArchitecture
-        If Lockstep does not know its architecture.
+    UnknownShape
+        If it holds, or leaves out, what Lockstep does not know.
     """
     if release.model.config is not None:
         return load_config(release.folder / release.model.config)

@@ -50,7 +50,7 @@ def pictures(release: Release, others: list[str], accelerator: str | None) -> tu
     if model and device is None:
         notes += (f"No memory: no node selector names an accelerator. Choose one with --accelerator: {known()}.",)
     elif model and plan is None:
-        notes += ("No memory: a flag in engine.args changes weights or cache in a way that cannot be worked out.",)
+        notes += ("No memory: engine.args or the quantisation change weights or cache in a way that is not known.",)
     own = layout_of(release)
     layouts = dict.fromkeys([own, *(another(own, text) for text in others)])
     return tuple(one(release, layout, model, plan, notes) for layout in layouts)

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from lockstep.findings import Finding
 
 H100 = "NVIDIA-H100-80GB-HBM3"
+QWEN = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_size": 5120,
+    "intermediate_size": 27648,
+    "num_hidden_layers": 64,
+    "num_attention_heads": 40,
+    "num_key_value_heads": 8,
+    "vocab_size": 152064,
+}
 
 
 def found(
@@ -130,16 +139,7 @@ def test_unknown_model_is_said_to_be_unknown(tmp_path: Path) -> None:
 
 def test_config_beside_the_values_is_read(tmp_path: Path) -> None:
     """A model that is not in the facts is judged by its own config."""
-    shape = {
-        "architectures": ["Qwen2ForCausalLM"],
-        "hidden_size": 5120,
-        "intermediate_size": 27648,
-        "num_hidden_layers": 64,
-        "num_attention_heads": 40,
-        "num_key_value_heads": 8,
-        "vocab_size": 152064,
-    }
-    (tmp_path / "config.json").write_text(json.dumps(shape), encoding="utf-8")
+    (tmp_path / "config.json").write_text(json.dumps(QWEN), encoding="utf-8")
 
     findings = found(tmp_path, "example/our-own", config="config.json", tensor=16)
 
@@ -155,6 +155,23 @@ def test_unknown_architecture_is_said_to_be_unknown(tmp_path: Path) -> None:
 
     assert ["PAR020"] == list(findings)
     assert "OurOwnForCausalLM" in findings["PAR020"].message
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ({"quantization_config": {"quant_method": "magic"}}, ["PAR020", "PAR002"]),
+        ({"num_attention_heads": None}, ["PAR020"]),
+        ({"num_attention_heads": "40"}, ["PAR021"]),
+    ],
+    ids=["quantisation", "missing key", "wrong type"],
+)
+def test_what_is_not_known_is_a_warning(tmp_path: Path, change: dict[str, object], codes: list[str]) -> None:
+    """Only what cannot be right is an error; an unknown quantisation leaves the shape to be checked."""
+    shape = {**QWEN, **change}
+    (tmp_path / "config.json").write_text(json.dumps(shape), encoding="utf-8")
+
+    assert codes == list(found(tmp_path, "example/our-own", config="config.json", tensor=16))
 
 
 def test_config_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -89,18 +89,36 @@ def test_cache_type_of_the_checkpoint_is_read() -> None:
     assert read(quant_method="modelopt", quant_algo="FP8", kv_cache_quant_algo="FP8").cache == "fp8"
 
 
+TWO_FORMATS = {"group_0": GROUP_4_BIT, "group_1": {"weights": {"num_bits": 8, "type": "float"}}}
+
+
+@pytest.mark.parametrize(
+    ("section", "method"),
+    [
+        ({"quant_method": "magic"}, "magic"),
+        ({}, "unnamed"),
+        ({"quant_method": "compressed-tensors"}, "compressed-tensors without weights"),
+        ({"quant_method": "compressed-tensors", "config_groups": TWO_FORMATS}, "compressed-tensors of several formats"),
+        ({"quant_method": "modelopt", "quant_algo": "INT2"}, "modelopt INT2"),
+    ],
+    ids=str,
+)
+def test_unknown_recipe_is_unknown(section: dict[str, object], method: str) -> None:
+    """What is not known is never taken for unquantised."""
+    found = read(**section)
+
+    assert (method, False) == (found.method, found.known)
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"quant_method": "magic"}, "'magic' is not known"),
-        ({}, "'unnamed' is not known"),
-        ({"quant_method": "compressed-tensors"}, "config_groups names no weights"),
-        ({"quant_method": "modelopt", "quant_algo": "INT2"}, "quant_algo 'INT2' is not known"),
+        ({"quant_method": "awq", "bits": 0}, "bits is '0'"),
         ({"quant_method": "fp8", "ignored_layers": ["re:("]}, "is no regular expression"),
     ],
     ids=str,
 )
 def test_unusable_recipe_is_one_sentence(section: dict[str, object], message: str) -> None:
-    """What is not known is said, never taken for unquantised."""
+    """What cannot be right is said."""
     with pytest.raises(ConfigError, match=message):
         read(**section)
