@@ -41,7 +41,7 @@ class Held:
         """Wait until events of these kinds have happened; return the folder."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            for path in self.tmp.glob("lockstep-*/timeline.jsonl"):
+            for path in self.tmp.glob("rehearsal-*/timeline.jsonl"):
                 seen = [json.loads(line)["kind"] for line in path.read_text().splitlines()]
                 if all(seen.count(kind) >= kinds.count(kind) for kind in kinds):
                     return path.parent

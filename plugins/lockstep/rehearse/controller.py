@@ -74,7 +74,7 @@ class Controller:
         if not self._network.names:
             self._address_for_name(pod)
         self._made += 1
-        folder = self._folder / f"{self._made}-{pod.name}"
+        folder = self._folder / str(self._made)
         base = self._base(pod.rank, folder) | {"HOSTNAME": pod.name}
         if not self._network.isolated:
             base["LOCKSTEP_BIND"] = place.address

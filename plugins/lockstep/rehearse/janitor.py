@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lockstep.rehearse import processes
 
-PREFIX = "lockstep-"
+PREFIX = "rehearsal-"  # short: engines put sockets below it, whose paths have an end at 107 characters
 
 
 def lock(folder: Path, *, wait: bool) -> int | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lockstep.rehearse.timeline import Event
 
 LEFT, RIGHT, WIDTH = 150, 30, 1240  # of the drawing, in pixels; lanes lie between LEFT and WIDTH - RIGHT
+FITS = 22  # characters of a pod's name left of a lane
 TOP, LANE, BAND, FINE = 96, 74, 26, 12  # height above the lanes, of a lane, of its band and of the fine one below
 
 # What a pod is from one event to the next.
@@ -191,7 +192,9 @@ def _requests(drawing: Drawing, events: Sequence[Event]) -> None:
 def _lane(drawing: Drawing, rank: int, events: list[Event], y: int, end: float) -> None:
     drawing.text(LEFT - 12, y + 17, f"rank {rank}", size=13, anchor="end")
     names = [event.pod for event in events if event.pod]
-    drawing.text(LEFT - 12, y + 34, names[-1] if names else "", size=11, anchor="end", colour="#666")
+    name = names[-1] if names else ""
+    shown = name if len(name) <= FITS else f"...{name[3 - FITS :]}"
+    drawing.text(LEFT - 12, y + 34, shown, size=11, anchor="end", colour="#666")
     for span in spans(events, end):
         said = f"{span.name}, {span.begins:.1f} to {span.ends:.1f} s"
         drawing.box(span, y, BAND, COLOURS[span.name], said)
