@@ -84,11 +84,6 @@ class Kept:
         self._process.wait(timeout)
         return Report.read(self._report)
 
-    def ended(self) -> str:
-        """Return what it said when it has ended; nothing while it runs."""
-        running = self._process.poll() is None
-        return "" if running else f"the rehearsal ended: {self._errors.read_text()}{self._report.read_text()}"
-
     def kill_engine(self, rank: int) -> None:
         """Send SIGKILL to all processes of a rank's engine, and to nothing else of its pod."""
         for pid in family(self._process.pid):
@@ -100,7 +95,9 @@ class Kept:
         """Wait until the Service has an endpoint that answers."""
         deadline = time.monotonic() + START
         while time.monotonic() < deadline:
-            assert "" == self.ended()
+            if self._process.poll() is not None:
+                said = self._errors.read_text() + self._report.read_text()
+                raise AssertionError(f"the rehearsal ended with {self._process.returncode}: {said}")
             try:
                 self._ask("GET", "/health")
             except (OSError, http.client.HTTPException):
