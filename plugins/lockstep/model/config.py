@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockstep.model.families import FAMILIES
+from lockstep.model.families import FAMILIES, TIED
 from lockstep.model.keys import ConfigError, Keys, UnknownShape
 from lockstep.model.quantization import merged, read_quantization
 from lockstep.model.shape import Attention, Layer, ModelShape, Vision
@@ -112,7 +112,7 @@ def read_config(config: Mapping[str, object], where: str) -> ModelShape:
         hidden=language.positive("hidden_size"),
         vocab=language.positive("vocab_size"),
         layers=layers,
-        tied=language.flag("tie_word_embeddings", default=False),
+        tied=language.flag("tie_word_embeddings", default=architecture in TIED),
         dtype_bytes=DTYPE_BYTES.get(language.text("dtype", "torch_dtype", default="bfloat16"), 2.0),
         quantization=read_quantization(language, len(layers)),
         context=language.integer("max_position_embeddings", default=0),

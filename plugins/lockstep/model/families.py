@@ -22,7 +22,7 @@ from lockstep.model.shape import (
     StateSpace,
 )
 
-__all__ = ["FAMILIES", "Family"]
+__all__ = ["FAMILIES", "TIED", "Family"]
 
 Family = Callable[[Keys], tuple[Layer, ...]]
 
@@ -88,8 +88,15 @@ def dense(keys: Keys) -> tuple[Layer, ...]:
     return tuple(Layer(grouped(keys, window), block) for window in windows(keys, count))
 
 
+def mixed_windows(keys: Keys) -> tuple[Layer, ...]:
+    """Gemma 2 and 3, Cohere 2, OLMo 3, EXAONE 4: as Llama, and only ``layer_types`` says which layers have a window."""
+    if keys.integer("sliding_window", default=0) and not keys.texts("layer_types"):
+        raise UnknownShape(keys.where, "layer_types is missing, and Lockstep does not know which layers have a window")
+    return dense(keys)
+
+
 def all_experts(keys: Keys) -> tuple[Layer, ...]:
-    """Mixtral, MiniMax-M2 and gpt-oss: every layer has experts as wide as ``intermediate_size``."""
+    """Mixtral, MiniMax-M2, OLMoE and gpt-oss: every layer has experts as wide as ``intermediate_size``."""
     count = layer_count(keys)
     block = experts(keys, keys.positive("intermediate_size"), keys.integer("shared_intermediate_size", default=0))
     return tuple(Layer(grouped(keys, window), block) for window in windows(keys, count))
@@ -242,13 +249,25 @@ def mimo(keys: Keys) -> tuple[Layer, ...]:
 
 
 FAMILIES: dict[str, Family] = {
+    "Cohere2ForCausalLM": mixed_windows,
+    "CohereForCausalLM": dense,
     "DeepseekV2ForCausalLM": deepseek,
     "DeepseekV32ForCausalLM": deepseek,
     "DeepseekV3ForCausalLM": deepseek,
     "DeepseekV4ForCausalLM": deepseek_v4,
+    "Ernie4_5ForCausalLM": dense,
+    "Exaone4ForCausalLM": mixed_windows,
+    "FlexOlmoForCausalLM": all_experts,
+    "Gemma2ForCausalLM": mixed_windows,
+    "Gemma3ForCausalLM": mixed_windows,
+    "Gemma3ForConditionalGeneration": mixed_windows,
+    "GemmaForCausalLM": dense,
+    "Glm4ForCausalLM": dense,
     "Glm4MoeForCausalLM": deepseek,
+    "GlmForCausalLM": dense,
     "GlmMoeDsaForCausalLM": deepseek,
     "GptOssForCausalLM": all_experts,
+    "GraniteForCausalLM": dense,
     "KimiK25ForConditionalGeneration": deepseek,
     "Llama4ForConditionalGeneration": llama4,
     "LlamaForCausalLM": dense,
@@ -258,8 +277,13 @@ FAMILIES: dict[str, Family] = {
     "MistralForCausalLM": dense,
     "MixtralForCausalLM": all_experts,
     "NemotronHForCausalLM": nemotron_hybrid,
+    "Olmo2ForCausalLM": dense,
+    "Olmo3ForCausalLM": mixed_windows,
+    "OlmoeForCausalLM": all_experts,
+    "Phi3ForCausalLM": dense,
     "Qwen2ForCausalLM": dense,
     "Qwen2MoeForCausalLM": qwen_experts,
+    "Qwen2_5_VLForConditionalGeneration": dense,
     "Qwen3ForCausalLM": dense,
     "Qwen3MoeForCausalLM": qwen_experts,
     "Qwen3NextForCausalLM": qwen_hybrid,
@@ -267,4 +291,18 @@ FAMILIES: dict[str, Family] = {
     "Qwen3VLMoeForConditionalGeneration": qwen_experts,
     "Qwen3_5ForConditionalGeneration": qwen_hybrid,
     "Qwen3_5MoeForConditionalGeneration": qwen_hybrid,
+    "SeedOssForCausalLM": dense,
+    "SmolLM3ForCausalLM": mixed_windows,
+}
+
+# Whose input and output embeddings are one matrix unless the config says otherwise.
+TIED = {
+    "Cohere2ForCausalLM",
+    "CohereForCausalLM",
+    "Ernie4_5ForCausalLM",
+    "Gemma2ForCausalLM",
+    "Gemma3ForCausalLM",
+    "Gemma3ForConditionalGeneration",
+    "GemmaForCausalLM",
+    "SmolLM3ForCausalLM",
 }

@@ -121,6 +121,18 @@ def test_windows_follow_layer_types() -> None:
     assert [128, None] * 16 == [layer.mixer.window for layer in layers if isinstance(layer.mixer, Attention)]
 
 
+def test_window_without_layer_types_is_unknown() -> None:
+    """Families that mix windowed and full layers are not guessed to be all of one kind."""
+    with pytest.raises(UnknownShape, match="which layers have a window"):
+        read_config(config(architectures=["Gemma3ForCausalLM"], sliding_window=1024), "c")
+
+
+@pytest.mark.parametrize(("architecture", "tied"), [("LlamaForCausalLM", False), ("GemmaForCausalLM", True)])
+def test_embeddings_are_tied_as_the_family_has_it(architecture: str, tied: bool) -> None:
+    """A config that is silent means what its family means."""
+    assert tied is read_config(config(architectures=[architecture]), "c").tied
+
+
 def test_hybrid_linear_attention_has_full_attention_at_intervals() -> None:
     """Every fourth layer of Qwen3.5 keeps a cache."""
     keys = {
