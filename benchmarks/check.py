@@ -65,6 +65,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each (default: %(default)s)")
     args = parser.parse_args()
     print("files  check wall      cpu   helm wall      cpu  helm / check, wall    cpu")
+    costs: list[Cost] = []
     with tempfile.TemporaryDirectory() as folder:
         copies = [Path(shutil.copy(args.file, Path(folder) / f"copy-{number}.yaml")) for number in range(args.files)]
         for files in ([args.file], copies):
@@ -73,8 +74,9 @@ def main() -> None:
                 f"{len(files):>5}  {check.wall:>9.3f}s  {check.cpu:>6.3f}s  {render.wall:>9.3f}s  {render.cpu:>6.3f}s  "
                 f"{render.wall / check.wall:>18.2f}  {render.cpu / check.cpu:>5.2f}"
             )
-            if len(files) == 1 and check.cpu > GOAL_SECONDS:
-                sys.exit(f"one check took {check.cpu:.3f} s of CPU, the goal is {GOAL_SECONDS} s")
+            costs.append(check)
+    if costs[0].cpu > GOAL_SECONDS:
+        sys.exit(f"one check took {costs[0].cpu:.3f} s of CPU, the goal is {GOAL_SECONDS} s")
 
 
 if __name__ == "__main__":
