@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser, several=False)
     parser.add_argument(
         "--compare",
-        metavar="TENSORxPIPELINE",
+        metavar="TENSORxPIPELINE[xDATA]",
         action="append",
         default=[],
-        help="another layout to show beside the file's own, like 16x1 (repeatable)",
+        help="another layout to show beside the file's own, like 16x1 or 8x1x2 (repeatable)",
     )
     parser.add_argument("--accelerator", metavar="NAME", help="accelerator, in place of what the node selector says")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write one HTML file instead of printing")

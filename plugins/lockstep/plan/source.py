@@ -11,7 +11,7 @@ from lockstep.memory.accelerators import Accelerator, accelerators, find_acceler
 from lockstep.memory.settings import accelerator_of, layout_of, plan_of, stages_of
 from lockstep.model.config import ConfigError
 from lockstep.model.source import model_of
-from lockstep.plan.picture import Picture, draw
+from lockstep.plan.picture import Picture, draw, title
 
 if TYPE_CHECKING:
     from lockstep.memory.fit import Plan
@@ -30,7 +30,7 @@ def pictures(release: Release, others: list[str], accelerator: str | None) -> tu
     release
         The release.
     others
-        Layouts as ``TENSORxPIPELINE``.
+        Layouts as ``TENSORxPIPELINE`` or ``TENSORxPIPELINExDATA``.
     accelerator
         Name of an accelerator, in place of what the node selector says.
 
@@ -62,9 +62,7 @@ def one(
     """Return the picture of one layout, refusing what has no picture."""
     per_node = release.group.gpus_per_node
     if layout.gpus % per_node and layout.gpus > per_node:
-        raise UsageError(
-            f"tensor {layout.tensor} x pipeline {layout.pipeline} = {layout.gpus} GPUs do not fill nodes of {per_node}"
-        )
+        raise UsageError(f"{title(layout)} = {layout.gpus} GPUs do not fill nodes of {per_node}")
     if model and layout.pipeline > len(model.layers):
         raise UsageError(
             f"pipeline {layout.pipeline} is more than the {len(model.layers)} layers of {release.model.id}"
@@ -100,8 +98,8 @@ def known() -> str:
 
 
 def another(own: Layout, text: str) -> Layout:
-    """Return the layout that ``TENSORxPIPELINE`` says, all else as it is."""
-    match = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
+    """Return the layout that ``TENSORxPIPELINE`` or ``TENSORxPIPELINExDATA`` says, all else as it is."""
+    match = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})(?:x([1-9]\d{0,3}))?", text)
     if match is None:
-        raise UsageError(f"{text} is no layout; write tensor x pipeline, like 8x2")
-    return replace(own, tensor=int(match[1]), pipeline=int(match[2]))
+        raise UsageError(f"{text} is no layout; write tensor x pipeline, like 8x2, or with data parallel, like 8x1x2")
+    return replace(own, tensor=int(match[1]), pipeline=int(match[2]), data=int(match[3] or 1))

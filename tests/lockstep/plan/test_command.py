@@ -112,7 +112,10 @@ def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 
 WRONG = {
-    "layout": (["--compare", "8"], "8 is no layout; write tensor x pipeline, like 8x2"),
+    "layout": (
+        ["--compare", "8"],
+        "8 is no layout; write tensor x pipeline, like 8x2, or with data parallel, like 8x1x2",
+    ),
     "nodes": (["--compare", "6x2"], "tensor 6 x pipeline 2 = 12 GPUs do not fill nodes of 8"),
     "stages": (["--compare", "8x100"], "pipeline 100 is more than the 61 layers of deepseek-ai/DeepSeek-R1"),
     "accelerator": (["--accelerator", "h900"], "there is no accelerator h900; known are a100-80gb"),

@@ -33,26 +33,27 @@ def test_data_parallel_ranks_come_last() -> None:
 
 HIDDEN = 7168 * 2
 LAYERS = 61
+SPARSE = 58
 LINKS = {
-    "one node": (Layout("vllm", 8), 0, 0, 0),
-    "stage a node": (Layout("vllm", 8, 2), 2 * HIDDEN, 0, 1),
-    "two stages a node": (Layout("vllm", 4, 4), 2 * HIDDEN, 0, 1),
-    "four nodes of one stage": (Layout("vllm", 8, 4), 3 * 2 * HIDDEN, 0, 3),
-    "tensor over two nodes": (
-        Layout("vllm", 16),
-        0,
-        (2 * LAYERS + 1) * 2 * 2 * 15 / 16 * HIDDEN,
-        2 * LAYERS + 1,
-    ),
+    "one node": (Layout("vllm", 8), 0, 0, 0, 0),
+    "stage a node": (Layout("vllm", 8, 2), 2, 0, 0, 1),
+    "two stages a node": (Layout("vllm", 4, 4), 2, 0, 0, 1),
+    "four nodes of one stage": (Layout("vllm", 8, 4), 3 * 2, 0, 0, 3),
+    "tensor over two nodes": (Layout("vllm", 16), 0, (2 * LAYERS + 1) * 2 * 2 * 15 / 16, 0, 2 * LAYERS + 1),
+    "data rank a node": (Layout("vllm", 8, data=2), 0, 0, SPARSE * 2 * 2 * 15 / 16, 2 * SPARSE),
+    "data ranks of one node": (Layout("vllm", 1, data=8), 0, 0, 0, 0),
 }
 
 
-@pytest.mark.parametrize(("layout", "pipeline", "tensor", "steps"), LINKS.values(), ids=LINKS)
-def test_bytes_between_nodes(layout: Layout, pipeline: float, tensor: float, steps: int) -> None:
-    """A stage hands over two vectors; an all-reduce crosses every link of its ring."""
+@pytest.mark.parametrize(("layout", "pipeline", "tensor", "expert", "steps"), LINKS.values(), ids=LINKS)
+def test_bytes_between_nodes(layout: Layout, pipeline: float, tensor: float, expert: float, steps: int) -> None:
+    """A stage hands over two vectors; an all-reduce or an exchange for experts crosses every link of its ring."""
     model = find_model("deepseek-ai/DeepSeek-R1")
     assert model is not None
 
     found = traffic(model, layout, place(layout, 8))
 
-    assert (pipeline, pytest.approx(tensor), steps) == (found.pipeline, found.tensor, found.steps)
+    assert [pipeline, tensor, expert] == pytest.approx(
+        [x / HIDDEN for x in (found.pipeline, found.tensor, found.expert)]
+    )
+    assert steps == found.steps
