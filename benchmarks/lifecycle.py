@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.supervisor.pods import Group, wait_for  # noqa: E402 - the checkout is not installed
+from tests.supervisor.pods import Group, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable

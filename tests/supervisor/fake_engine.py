@@ -7,7 +7,8 @@ engines of one rank, or of two incarnations, are written down as a violation.
 Files in ``$FAKE_CONTROL`` steer it: ``hang`` (nothing moves, health says 200), ``unhealthy``, ``busy``
 (requests wait, tokens flow), ``full`` (as busy, and completions never return), ``prefill`` (completions
 never return, the cache fills), ``unaskable`` (no completions), ``broken`` (completions fail), ``slow``
-(one second a completion), ``stubborn`` (ignores TERM), ``quit`` (ends with code 0), ``never`` (never serves).
+(one second a completion), ``blind`` (shows no metrics of its own), ``stubborn`` (ignores TERM), ``quit``
+(ends with code 0), ``never`` (never serves).
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class Pages(BaseHTTPRequestHandler):
         """Health and metrics."""
         if self.path == "/health":
             self.reply(503 if told("unhealthy") else 200, "")
+        elif told("blind"):
+            self.reply(200, "process_cpu_seconds_total 1\n")
         elif told("busy") or told("full"):
             self.reply(200, f"fake:tokens_total {time.monotonic()}\nfake:running 8\nfake:waiting 3\n")
         elif told("prefill"):

@@ -73,6 +73,7 @@ class Supervisor:
         self.memory = Path(tempfile.gettempdir()) / f"lockstep-{mine.uid}"
         self.served = False
         self.terminated = 0
+        self.counter = 1  # of the incarnation that was last spoken of
         self.ended: asyncio.Future[core.Exit] = asyncio.get_running_loop().create_future()
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -128,11 +129,12 @@ class Supervisor:
         if code:
             self.finish(core.Exit(64, words.BAD_CONTRACT))
             return
-        self.facts = Facts.read(said.decode())
+        try:
+            self.facts = Facts.read(said.decode())
+        except KeyError as error:
+            raise settings.ContractError(f"launch.sh facts does not say {error}") from None
         self.hello = settings.identity(self.mine, os.environ, self.facts.version)
         self.member = core.Member(self.hello.boot, self.timing, prepared=HOOKS_DONE in os.environ)
-        for _ in range(self.terminated):
-            self.member.on_terminate(time.monotonic())
         if self.mine.rank == 0:
             heir = self.memory.exists()
             self.leader = core.Leader(self.hello, self.timing, time.monotonic(), heir=heir)
@@ -190,6 +192,9 @@ class Supervisor:
             if after == before:
                 break
             before = after
+        if self.leader and self.leader.counter != self.counter:
+            self.counter = self.leader.counter
+            self.report.event(self.state, self.leader.reason, self.leader.verdict())
         if self.vitals and self.state == words.DRAINING:
             self.vitals.draining.set()
         self.served = self.served or self.state == words.SERVING
@@ -224,18 +229,11 @@ class Supervisor:
         known = leader.incarnation if leader else member.incarnation if member else None
         name = f"{known.epoch[:4]}-{known.counter}" if known else "-"
         if leader:
-            if leader.phase == core.RUN:
-                return name, leader.reason, leader.detail
-            waiting = leader.waiting
-            return name, waiting.reason, waiting.detail
+            return (name, *leader.waiting)
         if self.state == words.JOINING:
-            refused = self.refused
-            return (
-                (name, refused.reason, refused.detail)
-                if refused
-                else (name, words.LEADER_MISSING, self.unreachable or f"{self.mine.leader} is looked up")
-            )
-        return name, "", ""
+            looked = core.Refusal(words.LEADER_MISSING, self.unreachable or f"{self.mine.leader} is looked up")
+            return (name, *(self.refused or looked))
+        return (name, *member.waiting) if member else (name, "", "")
 
     # What the core asks for.
 

@@ -121,8 +121,10 @@ class Order(NamedTuple):
     incarnation: Incarnation
     verb: str
     state: str
-    reason: str
+    reason: str  # why the last incarnation ended
     detail: str
+    wait: str  # what the next one waits for
+    wait_detail: str
 
 
 class Start(NamedTuple):
@@ -181,6 +183,7 @@ class Member:
         self.leaving: float | None = None
         self.hurry = False
         self.quit = False
+        self.waiting = Refusal("", "")
         self.reason = ""
         self.detail = ""
         self.actions: list[Action] = []
@@ -210,6 +213,7 @@ class Member:
         self.lease = max(self.lease, lease)
         self.incarnation = order.incarnation
         self.state = order.state
+        self.waiting = Refusal(order.wait, order.wait_detail)
         if order.verb == QUIT:
             self.quit = True
         if self.engine == ALIVE and self.ran != order.incarnation:
@@ -464,7 +468,7 @@ class Leader:
         if rank and self.drain_at is not None and self.phase == HOLD and not self._clear(self.slots[0]):
             # The end of a drain: workers outlive the leader, whose last answers may need them.
             incarnation = incarnation._replace(counter=self.counter - 1)
-        return Order(slot.beat.sent, incarnation, self.phase, self.state, self.reason, self.detail)
+        return Order(slot.beat.sent, incarnation, self.phase, self.state, self.reason, self.detail, *self.waiting)
 
     def tick(self, now: float) -> None:
         """Let time pass, and take whatever step has become possible."""
@@ -513,6 +517,12 @@ class Leader:
         if self.failures > self.timing.max_restarts:
             self.phase = QUIT
 
+    def verdict(self) -> str:
+        """Return what became of the last incarnation, for people."""
+        if self.reason == words.DRAINED:
+            return self.detail
+        return f"{self.detail}; restart {self.failures}, of {self.timing.max_restarts} in a row"
+
     def _end_incarnation(self, reason: str, detail: str, now: float) -> None:
         self.counter += 1
         self.phase = HOLD
@@ -529,6 +539,7 @@ class Leader:
         if wait is None and self.drain_at is None:
             if all(slot.beat and slot.beat.prepared for slot in self.slots.values()):
                 self.phase = RUN
+                self.waiting = Refusal("", "")
                 self.ran_at = now
                 self.reason = self.detail = ""
                 return
@@ -565,7 +576,9 @@ class Leader:
         until = max([ghost.until for ghost in self.ghosts.values()], default=NEVER)
         if self._strangers():
             until = max(until, self.born + self.timing.fence)
-        return Refusal(words.FENCE, f"{until - now:.1f} s more") if until > now else None
+        if until <= now:
+            return None
+        return Refusal(words.FENCE, f"a lost rank's engine may live {self.timing.fence:g} s after its last word")
 
     def _leaving(self, rank: int) -> bool:
         beat = self.slots[rank].beat
