@@ -62,7 +62,7 @@ class Flags:
             except (json.JSONDecodeError, RecursionError):
                 return None
         found = value.get(key) if isinstance(value, dict) else None
-        return found if isinstance(found, str) else None
+        return str(found) if isinstance(found, (str, int)) else None
 
 
 def spelt(name: str) -> str:

@@ -22,6 +22,8 @@ class Layout:
         Whole experts are dealt out, rather than each being cut.
     decode_context
         Tensor-parallel ranks that share one sequence's cache (vLLM ``decode-context-parallel-size``).
+    redundant
+        Copies of experts that load balancing adds (vLLM ``eplb-config`` num_redundant_experts); None without it.
     """
 
     engine: str
@@ -31,6 +33,7 @@ class Layout:
     context: int = 1
     expert_parallel: bool = False
     decode_context: int = 1
+    redundant: int | None = None
 
     @property
     def gpus(self) -> int:

@@ -49,7 +49,7 @@ def shard(matrix: Matrix, layout: Layout, kv_heads: int, stored: Format | None) 
     if matrix.part is Part.EXPERT:
         cut, count = layout.expert_ranks, matrix.count
         if layout.expert_parallel:
-            cut, count = 1, -(-matrix.count // layout.expert_ranks)
+            cut, count = 1, -(-(matrix.count + (layout.redundant or 0)) // layout.expert_ranks)
         inner, hidden = (matrix.rows, matrix.columns) if matrix.split is Split.COLUMN else (matrix.columns, matrix.rows)
         if stored and stored.name == "mxfp4":
             return round_up(inner / cut, 128) * round_up(hidden, 256) * count

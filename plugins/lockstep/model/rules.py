@@ -145,6 +145,22 @@ def expert_flags(model: ModelShape, layout: Layout) -> Iterator[Violation]:
         yield Violation("expert_flags", "expert parallel is on, and the model has no experts", "parallelism.expert")
 
 
+def expert_balancing(model: ModelShape, layout: Layout) -> Iterator[Violation]:
+    """Expert load balancing needs dealt experts, the same number for every rank.
+
+    Sources: ``config/parallel.py`` ParallelConfig; ``layers/fused_moe/layer.py``.
+    """
+    if layout.redundant is None or model.experts is None:
+        return
+    ranks, count = layout.expert_ranks, model.experts.count + layout.redundant
+    if not layout.expert_parallel or ranks == 1:
+        text = "expert load balancing is on, and there are no ranks that whole experts are dealt to"
+        yield Violation("expert_balancing", text, "engine.args.enable-eplb")
+    elif count % ranks:
+        text = f"{model.experts.count} experts and {layout.redundant} copies are not as many for each of {ranks} ranks"
+        yield Violation("expert_balancing", text, "engine.args.eplb-config")
+
+
 def decode_context(model: ModelShape, layout: Layout) -> Iterator[Violation]:
     """Decode context parallel needs ranks that hold the same KV head (``config/model.py``, ``config/parallel.py``)."""
     size, path = layout.decode_context, "engine.args.decode-context-parallel-size"
@@ -234,6 +250,7 @@ RULES: dict[str, Callable[[ModelShape, Layout], Iterator[Violation]]] = {
     "vocabulary": vocabulary,
     "stages": stages,
     "expert_flags": expert_flags,
+    "expert_balancing": expert_balancing,
     "decode_context": decode_context,
     "blocks": blocks,
     "vision": vision,

@@ -66,6 +66,13 @@ def test_odd_experts_are_rounded_up() -> None:
     assert QO + KV + EXPERT + 3 * EXPERT + ROUTER + NORMS == parameters(model, layout)
 
 
+def test_copies_of_experts_weigh() -> None:
+    """Eight experts and two copies on two ranks: five each."""
+    layout = Layout("vllm", 1, data=2, expert_parallel=True, redundant=2)
+
+    assert QO + KV + EXPERT + 5 * EXPERT + ROUTER + NORMS == parameters(tiny(block=EXPERTS), layout)
+
+
 def test_mxfp4_experts_are_padded() -> None:
     """The kernels pad the inner width to 128 and the hidden size to 256."""
     model = tiny(block=EXPERTS, formats=(("expert", Format("mxfp4", 4)),))
