@@ -52,7 +52,9 @@ def main() -> int:
 
     commands.add_parser("status", help="say what is built and what runs")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    # Both end what was started. A shell without job control starts its background jobs with Ctrl-C ignored.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run = {"build": run_build, "up": run_up, "down": run_down, "status": run_status}[arguments.command]
         return run(arguments)
