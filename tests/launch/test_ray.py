@@ -66,7 +66,7 @@ def test_leader_waits_for_all_nodes(stubbed: Pod) -> None:
     assert isinstance(argv, list)
 
     assert started.pid == engine["pid"]
-    assert argv[-2:] == ["--distributed-executor-backend", "ray"]
+    assert ["--distributed-executor-backend", "ray"] == argv[-2:]
     assert "--nnodes" not in argv
     assert "--seed" in argv
     assert "waiting for the Ray cluster: 1 of 2 nodes have joined" in err
@@ -135,6 +135,13 @@ def test_data_parallel_needs_mp(stubbed: Pod) -> None:
 
     assert 64 == ended.code
     assert "engine.executor is ray, but parallelism.data is 2" in ended.stderr
+
+
+def test_ray_on_one_node(stubbed: Pod) -> None:
+    """The executor of the values is used on one node too."""
+    command = stubbed.set(NODE_COUNT="1", PIPELINE="1").run("engine").command
+
+    assert ["--distributed-executor-backend", "ray"] == command[-2:]
 
 
 def test_old_version_with_ray(stubbed: Pod) -> None:

@@ -180,10 +180,10 @@ def test_hosts_in_rank_order(trtllm: Pod) -> None:
         return json.dumps({"group": group, "rank": rank, "address": address}).encode() + b"\n"
 
     strangers = [
-        *(b"GET / HTTP/1.1\n", b"", b"[]\n", b"x" * 9000),
+        *(b"GET / HTTP/1.1\n", b"[]\n", b"x" * 9000),
         *(node(2, "10.9.9.9", "models/other-0"), node(7, "10.9.9.9"), node(1, "evil -o ProxyCommand")),
     ]
-    lines = [*strangers, node(2, "10.0.0.12"), node(1, "10.0.0.11")]
+    lines = [b"", *strangers, node(2, "10.0.0.12"), node(1, "10.0.0.11")]
     sender = threading.Thread(target=introduce, args=(port, *lines))
     sender.start()
     done = run_command(pod)

@@ -51,7 +51,7 @@ engine_command() {
   if ((LOCKSTEP_DATA > 1)); then command+=(--data-parallel-size "$LOCKSTEP_DATA"); fi
   if ((${LOCKSTEP_EXPERT:-1} > 1)); then command+=(--enable-expert-parallel); fi
   if serves_http; then command+=(--host "$(bind_address)" --port "$LOCKSTEP_PORT"); else command+=(--headless); fi
-  if ((LOCKSTEP_NODE_COUNT > 1)); then across_nodes "$found"; fi
+  if ((LOCKSTEP_NODE_COUNT > 1)) || [[ $LOCKSTEP_EXECUTOR == ray ]]; then across_nodes "$found"; fi
 }
 
 suggestions() {

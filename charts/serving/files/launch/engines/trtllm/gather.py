@@ -18,8 +18,8 @@ def say(text: str) -> None:
     sys.stderr.write(f"lockstep: {text}\n")
 
 
-def hear(connection: socket.socket, group: str, nodes: int) -> tuple[int, str]:
-    """Return the rank and the address that a node says.
+def hear(connection: socket.socket, group: str, nodes: int) -> tuple[int, str] | None:
+    """Return the rank and the address that a node says, or nothing when it only knocks.
 
     Raises
     ------
@@ -29,7 +29,10 @@ def hear(connection: socket.socket, group: str, nodes: int) -> tuple[int, str]:
         If it says nothing at all.
     """
     connection.settimeout(5)
-    said = json.loads(connection.makefile().readline(500))
+    line = connection.makefile().readline(500)
+    if not line:
+        return None
+    said = json.loads(line)
     if not isinstance(said, dict) or said.get("group") != group:
         raise ValueError("another group")
     rank, address = said.get("rank"), said.get("address")
@@ -48,7 +51,8 @@ def next_node(server: socket.socket, group: str, nodes: int) -> tuple[int, str] 
     with connection:
         try:
             found = hear(connection, group, nodes)
-            connection.sendall(b"welcome\n")
+            if found:
+                connection.sendall(b"welcome\n")
         except (OSError, ValueError) as error:
             say(f"a connection to the master port is no node of this group: {error}")
             return None
