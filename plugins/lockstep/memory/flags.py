@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -38,13 +39,14 @@ class Flags:
     def number(self, name: str) -> float | None:
         """Return a number."""
         try:
-            return float(self.text(name) or "")
+            number = float(self.text(name) or "")
         except ValueError:
             return None
+        return number if math.isfinite(number) else None
 
     def whole(self, name: str) -> int | None:
         """Return a whole number of at least 1, also when it is written like ``32k`` or ``2M``."""
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)", self.text(name) or "")
+        match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)([kKmMgGtT]?)", self.text(name) or "")
         if match is None:
             return None
         return int(float(match[1]) * SCALES.get(match[2], 1)) or None

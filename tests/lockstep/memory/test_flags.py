@@ -15,6 +15,7 @@ from lockstep.memory.flags import Flags
         ("32k", 32000),
         ("32K", 32768),
         ("1.5K", 1536),
+        pytest.param("9" * 400, None, id="400 digits"),
         ("auto", None),
         (0, None),
         (True, None),
@@ -35,6 +36,12 @@ def test_spelling(name: str) -> None:
 def test_name_that_is_asked_for_can_have_underscores() -> None:
     """TensorRT-LLM spells its flags so."""
     assert 0.8 == Flags({"kv-cache-free-gpu-memory-fraction": 0.8}).number("kv_cache_free_gpu_memory_fraction")
+
+
+@pytest.mark.parametrize("written", ["nan", "inf", "much", [0.9], {}])
+def test_what_is_no_number_counts_as_absent(written: object) -> None:
+    """The engine complains of it; the arithmetic does not stumble over it."""
+    assert Flags({"gpu-memory-utilization": written}).number("gpu-memory-utilization") is None  # type: ignore[dict-item]
 
 
 def test_entry_of_an_object() -> None:
