@@ -61,7 +61,7 @@ class Flags:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except (json.JSONDecodeError, RecursionError):
+            except (ValueError, RecursionError):  # not JSON, too many digits, too deep
                 return None
         found = value.get(key) if isinstance(value, dict) else None
         return str(found) if isinstance(found, (str, int)) else None

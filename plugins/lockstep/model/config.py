@@ -66,7 +66,7 @@ def load_json(path: Path) -> dict[str, object]:
         raise ConfigError(str(path), f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), "is not UTF-8 text") from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not JSON, too many digits, too deep
         raise ConfigError(str(path), f"is not JSON ({error})") from error
     if not isinstance(content, dict):
         raise ConfigError(str(path), f"holds a {type(content).__name__}; an object is needed")

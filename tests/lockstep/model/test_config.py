@@ -208,8 +208,9 @@ def test_bad_key_is_one_sentence(change: dict[str, object], message: str) -> Non
         (b"{", "is not JSON"),
         (b"\xff", "is not UTF-8 text"),
         (b"[" * 200_000, "is not JSON"),
+        (b'{"vocab_size": ' + b"9" * 5000 + b"}", "is not JSON"),
     ],
-    ids=["a list", "half", "latin", "deep"],
+    ids=["a list", "half", "latin", "deep", "digits"],
 )
 def test_bad_file_is_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
     """Whatever is wrong with the file, there is no traceback."""
