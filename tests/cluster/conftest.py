@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,9 +87,11 @@ def simulation(simulated: bool) -> None:
 
 
 @pytest.fixture(scope="session")
-def chart(pytestconfig: pytest.Config) -> Path:
-    """Folder of the chart under test: ``--chart-path``, or the repository's."""
-    return Path(pytestconfig.getoption("chart_path") or CHART)
+def chart(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the chart under test, ``--chart-path`` or the repository's: an edit meanwhile is for the next run."""
+    copy = tmp_path_factory.mktemp("chart") / "serving"
+    shutil.copytree(pytestconfig.getoption("chart_path") or CHART, copy)
+    return copy
 
 
 @pytest.fixture

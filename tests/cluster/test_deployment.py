@@ -38,19 +38,19 @@ def test_every_pod_is_a_leader_behind_the_service(release: Release) -> None:
 def test_a_new_image_replaces_one_replica_after_the_other(release: Release, tmp_path: Path) -> None:
     """With models that are slow to be Ready, one of two always answers."""
     slow = {"annotations": {"sim/ready-delay": "3s"}}
-    release.apply(one_node(pod=slow, engine={"name": "vllm", "image": {"tag": "v0.11.1"}}))
+    release.apply(one_node(pod=slow, engine={"name": "vllm", "version": "0.32.0"}))
     release.ready(2)
     fewest = 2
 
     with release.recorded(tmp_path) as created:
-        release.apply(one_node(pod=slow, engine={"name": "vllm", "image": {"tag": "v0.11.2"}}))
+        release.apply(one_node(pod=slow, engine={"name": "vllm", "version": "0.33.0"}))
 
         def rolled() -> bool:
             nonlocal fewest
             fewest = min(fewest, len(release.endpoints()))
             pods = release.pods()
             return (
-                len(release.endpoints()) == 2 == len([pod for pod in pods if "vllm/vllm-openai:v0.11.2" in images(pod)])
+                len(release.endpoints()) == 2 == len([pod for pod in pods if "vllm/vllm-openai:v0.33.0" in images(pod)])
             )
 
         eventually("the new image", rolled)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cluster import server
-from tests.cluster.release import CHART, two_nodes
+from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("lws")
 
 
-def check(folder: Path, values: Manifest, name: str = "model") -> set[str]:
+def check(release: Release, folder: Path, values: Manifest, name: str = "model") -> set[str]:
     """Codes of the errors that ``lockstep check`` finds."""
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(values))
-    command = [sys.executable, "-m", "lockstep", "check", str(file), "--chart", str(CHART), "--output", "json"]
+    command = [sys.executable, "-m", "lockstep", "check", str(file), "--chart", str(release.chart), "--output", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     findings = json.loads(done.stdout)["findings"]
     return {finding["code"] for finding in findings if finding["severity"] == "error"}
@@ -50,7 +50,7 @@ def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: R
     answer = server.answer(release.cluster, release.namespace, spoiled)
 
     assert "must not be 0" in answer
-    assert "STK003" in check(tmp_path, two_nodes(rollout=rollout))
+    assert "STK003" in check(release, tmp_path, two_nodes(rollout=rollout))
 
 
 @pytest.mark.parametrize("name", ["1model", "model.a"], ids=["starts with a digit", "holds a dot"])
@@ -59,7 +59,7 @@ def test_a_name_that_is_no_dns_label_is_refused_by_both(release: Release, tmp_pa
     answer = server.answer(release.cluster, release.namespace, group(release, name))
 
     assert "DNS-1035" in answer
-    assert "STK002" in check(tmp_path, two_nodes(), name=name)
+    assert "STK002" in check(release, tmp_path, two_nodes(), name=name)
 
 
 # LeaderWorkerSet accepts both; the worker's label <name>-<group>-<hash> has room for 63 characters.
@@ -73,7 +73,7 @@ def test_the_longest_name_makes_a_whole_group(release: Release, tmp_path: Path) 
     long.apply(two_nodes())
 
     assert 2 == len(long.ready(2))
-    assert "STK002" not in check(tmp_path, two_nodes(), name=LONGEST)
+    assert "STK002" not in check(release, tmp_path, two_nodes(), name=LONGEST)
 
 
 def test_one_letter_more_makes_a_leader_without_workers(release: Release, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_one_letter_more_makes_a_leader_without_workers(release: Release, tmp_pa
 
     assert refusal
     assert [f"{TOO_LONG}-0"] == pods
-    assert "STK002" in check(tmp_path, two_nodes(), name=TOO_LONG)
+    assert "STK002" in check(release, tmp_path, two_nodes(), name=TOO_LONG)
 
 
 def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_single_replica_with_surge_only_never_rolls(release: Release, tmp_path
     after = release.settled()
 
     assert before == after
-    assert "STK004" in check(tmp_path, two_nodes(rollout=rollout))
+    assert "STK004" in check(release, tmp_path, two_nodes(rollout=rollout))
 
 
 def test_two_volumes_at_one_path_are_refused_by_both(release: Release, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_two_volumes_at_one_path_are_refused_by_both(release: Release, tmp_path:
     answer = server.answer(release.cluster, release.namespace, spoiled)
 
     assert 'Duplicate value: {"mountPath":"/dev/shm"}' in answer
-    assert "OPS003" in check(tmp_path, two_nodes(pod=volume))
+    assert "OPS003" in check(release, tmp_path, two_nodes(pod=volume))
 
 
 def test_a_probe_with_two_handlers_makes_no_pod(release: Release, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_probe_with_two_handlers_makes_no_pod(release: Release, tmp_path: Path
     assert "may not specify more than 1 handler type" in server.answer(
         release.cluster, release.namespace, pod_of(spoiled)
     )
-    assert "OPS004" in check(tmp_path, two_nodes(leader={"probes": {"liveness": handlers}}))
+    assert "OPS004" in check(release, tmp_path, two_nodes(leader={"probes": {"liveness": handlers}}))
 
 
 def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path:
     assert failed
     assert [] == release.get("pods")
     assert "must be equal to nvidia.com/gpu limit of 8" in server.answer(release.cluster, release.namespace, pod)
-    assert "OPS001" in check(tmp_path, two_nodes(resources=resources))
+    assert "OPS001" in check(release, tmp_path, two_nodes(resources=resources))
 
 
 def leader_of(item: Manifest) -> Manifest:

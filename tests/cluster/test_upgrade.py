@@ -23,19 +23,19 @@ ALL = ["model-0", "model-0-1", "model-1", "model-1-1"]
 SLOW = {"annotations": {"sim/ready-delay": "2s"}}
 
 
-def image(tag: str) -> Manifest:
-    """Values that choose an image."""
-    return {"name": "vllm", "image": {"tag": tag}}
+def engine(version: str) -> Manifest:
+    """Values that choose an engine's version, and so its image."""
+    return {"name": "vllm", "version": version}
 
 
 def test_a_new_image_rolls_each_group_once(release: Release, tmp_path: Path) -> None:
     """Every pod is replaced once, and the second group only when the first is Ready again."""
-    release.apply(two_nodes(replicas=2, pod=SLOW, engine=image("v0.11.1")))
+    release.apply(two_nodes(replicas=2, pod=SLOW, engine=engine("0.32.0")))
     release.ready(4)
 
     with release.recorded(tmp_path) as created:
-        release.apply(two_nodes(replicas=2, pod=SLOW, engine=image("v0.11.2")))
-        after = release.ready(4, image="vllm/vllm-openai:v0.11.2")
+        release.apply(two_nodes(replicas=2, pod=SLOW, engine=engine("0.33.0")))
+        after = release.ready(4, image="vllm/vllm-openai:v0.33.0")
         release.settled()
 
     assert ALL == sorted(created)
@@ -98,16 +98,16 @@ def test_a_change_goes_through(release: Release, change: dict[str, Any]) -> None
 def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
     """Only groups from the partition up get the new image; the others keep their pods."""
     held = {"maxUnavailable": 1, "maxSurge": 0, "partition": 1}
-    release.apply(two_nodes(replicas=2, engine=image("v0.11.1"), rollout=held))
+    release.apply(two_nodes(replicas=2, engine=engine("0.32.0"), rollout=held))
     release.ready(4)
     before = release.group(0)
 
-    release.apply(two_nodes(replicas=2, engine=image("v0.11.2"), rollout=held))
+    release.apply(two_nodes(replicas=2, engine=engine("0.33.0"), rollout=held))
     release.settled()
     release.ready(4)
 
     assert before == release.group(0)
-    assert {"vllm/vllm-openai:v0.11.2"} == {
+    assert {"vllm/vllm-openai:v0.33.0"} == {
         container["image"]
         for pod in release.pods()
         if pod["metadata"]["labels"][GROUP] == "1"
