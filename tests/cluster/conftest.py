@@ -7,7 +7,6 @@ import re
 import secrets
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +17,7 @@ from tests.cluster.release import CHART, Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
     from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc

@@ -176,19 +176,30 @@ def test_a_second_cluster_runs_beside_this_one_and_ctrl_c_ends_it() -> None:
         "--with",
         "",
     ]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
-        kubeconfig = ""
-        for line in run.stdout or ():
-            if line.startswith("export KUBECONFIG="):
-                kubeconfig = line.strip().partition("=")[2]
-            if "Ctrl-C" in line:
-                break
-        processes = Cluster(name).processes
-        get = ["kubectl", "--kubeconfig", kubeconfig, "get", "nodes", "--output", "name"]
-        seen = subprocess.run(get, capture_output=True, text=True, check=True).stdout.split()
-        os.killpg(run.pid, signal.SIGINT)
+    try:
+        with subprocess.Popen(
+            command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, start_new_session=True
+        ) as run:
+            said = read_until(run, "Ctrl-C")
+            processes = Cluster(name).processes
+            kubeconfig = next(line.partition("=")[2] for line in said if line.startswith("export KUBECONFIG="))
+            get = ["kubectl", "--kubeconfig", kubeconfig, "get", "nodes", "--output", "name"]
+            seen = subprocess.run(get, capture_output=True, text=True, check=True).stdout.split()
+            os.killpg(run.pid, signal.SIGINT)
+            run.wait(timeout=60)
+    finally:
+        Cluster(name).down()
 
     assert ["node/cpu-0", "node/gpu-0"] == seen
     assert 0 == run.returncode
     assert [] == [process.name for process in processes if process.alive]
-    Cluster(name).down()
+
+
+def read_until(run: subprocess.Popen[str], word: str) -> list[str]:
+    """Read lines of a process up to the one that holds ``word``."""
+    lines: list[str] = []
+    for line in run.stdout or ():
+        lines.append(line.strip())
+        if word in line:
+            break
+    return lines
