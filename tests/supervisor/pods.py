@@ -113,16 +113,16 @@ class Pod:
 
     def start(self, *arguments: str) -> Pod:
         """Start a container."""
+        self.run({}, "bash", str(self.group.mount / "launch.sh"), *(arguments or self.group.arguments))
+        return self
+
+    def run(self, more: dict[str, str], *command: str) -> None:
+        """Run a command as process 1 of the next container."""
         self.containers += 1
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*self.group.under, "bash", str(self.group.mount / "launch.sh"), *(arguments or self.group.arguments)],
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                command, env={**self.environment, **more}, stdout=log, stderr=log, start_new_session=True
             )
-        return self
 
     @property
     def mark(self) -> str:
@@ -224,6 +224,8 @@ class Pod:
 class Group:
     """A group of pods. Timers are short, but long enough for a busy machine."""
 
+    make_pod = Pod
+
     def __init__(
         self,
         folder: Path,
@@ -244,7 +246,6 @@ class Group:
         self.mount = folder / "mount"
         self.fill_mount()
         self.arguments = ("--max-model-len", "1024")
-        self.under: tuple[str, ...] = ()
         self.network = next(_networks)
         self.hosts = itertools.count(1)
         self.timers = {
@@ -285,7 +286,7 @@ class Group:
 
     def add(self, rank: int, **environment: str) -> Pod:
         """Make a pod, the successor of the one that holds the rank."""
-        pod = Pod(self, rank, **environment)
+        pod = self.make_pod(self, rank, **environment)
         self.all.append(pod)
         self.pods[rank] = pod
         return pod

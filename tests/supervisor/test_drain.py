@@ -67,9 +67,10 @@ def test_streams_that_fit_are_whole(make_group: Callable[..., Group], ranks: tup
 
 def test_workers_outlive_the_leader(make_group: Callable[..., Group]) -> None:
     """The workers' engines run until the leader's has ended."""
-    group = make_group().start()
-    group.wait_serving()
+    group = make_group()
     group.leader.tell("stubborn")
+    group.start()
+    group.wait_serving()
     stream = Stream(group.leader, tokens=20, delay=0.1)
     for pod in group.pods.values():
         pod.send(signal.SIGTERM)
