@@ -162,20 +162,8 @@ def test_a_second_cluster_runs_beside_this_one_and_ctrl_c_ends_it() -> None:
     """The command a person types: up, used, and gone with all of its processes."""
     name = f"second-{os.getpid()}"
     preset = nodes.presets("accelerators")[0]
-    command = [
-        sys.executable,
-        "-m",
-        "ci.sim",
-        "up",
-        "--name",
-        name,
-        "--nodes",
-        "1",
-        "--accelerator",
-        preset,
-        "--with",
-        "",
-    ]
+    options = f"up --name {name} --nodes 1 --accelerator {preset} --with="
+    command = [sys.executable, "-m", "ci.sim", *options.split()]
     try:
         with subprocess.Popen(
             command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, start_new_session=True
