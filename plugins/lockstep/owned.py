@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lockstep.yamlfile import read
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from lockstep.yamlfile import Value
+    from lockstep.yamlfile import Value, Values
+
+_OF_ONE_ENGINE: Final = ("spanningDataSince", "rayUntil", "servedNameSince")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,47 @@ class Reserved:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A flag that came or went, or that only other engines have: then neither version is there.
+
+    Parameters
+    ----------
+    name : str
+        The flag without dashes.
+    since : str
+        First version that has it, or empty.
+    gone : str
+        First version that was read without it, or empty.
+    use : str
+        What to use instead.
+    """
+
+    name: str
+    since: str
+    gone: str
+    use: str
+
+
+@dataclass(frozen=True)
+class Device:
+    """What is different for an engine on some accelerators.
+
+    Parameters
+    ----------
+    repository : str
+        Repository of the engine's own image; empty if there is none.
+    pipeline_needs_patch : bool
+        Pipeline parallelism has to be added to the engine.
+    fabric : str
+        The network that tensor parallelism across nodes takes; empty if it is that of any accelerator.
+    """
+
+    repository: str = ""
+    pipeline_needs_patch: bool = False
+    fabric: str = ""
+
+
+@dataclass(frozen=True)
 class EngineFacts:
     """What differs between engines.
 
@@ -63,7 +106,21 @@ class EngineFacts:
     multi_node_since : str
         First version that spans nodes.
     negation : str
-        Prefix that turns a boolean flag off.
+        Prefix that turns a boolean flag off; empty where flags have none.
+    repository : str
+        Repository of the engine's image.
+    data_in_tensor : bool
+        Data parallel groups are made of the tensor ranks.
+    factors, balancing, executors : tuple of str
+        Factors of the layout, kinds of load balancing and executors that the engine has.
+    ssh : bool
+        Several nodes need a key for ssh.
+    devices : mapping of str to Device
+        By the name of the accelerator's resource.
+    own : mapping of str to str
+        Versions that only this engine's rules know, by their key.
+    changes : tuple of Change
+        Flags that came or went, or that only other engines have.
     flags : tuple of Reserved
         Flags that the launch script derives.
     variables : tuple of Reserved
@@ -73,6 +130,15 @@ class EngineFacts:
     version: str
     multi_node_since: str
     negation: str
+    repository: str
+    data_in_tensor: bool
+    factors: tuple[str, ...]
+    balancing: tuple[str, ...]
+    executors: tuple[str, ...]
+    ssh: bool
+    devices: Mapping[str, Device]
+    own: Mapping[str, str]
+    changes: tuple[Change, ...]
     flags: tuple[Reserved, ...]
     variables: tuple[Reserved, ...]
 
@@ -117,17 +183,7 @@ def engines(chart: Path) -> Mapping[str, EngineFacts]:
         By the engine's name.
     """
     table = read(chart / "files" / "engines.yaml")
-    return {
-        name: EngineFacts(
-            str(row["version"]),
-            str(row["multiNodeSince"]),
-            str(row["negation"]),
-            _reserved(row["flags"], "name"),
-            _reserved(row["env"], "name"),
-        )
-        for name, row in table.items()
-        if isinstance(row, dict)
-    }
+    return {name: _engine(row) for name, row in table.items() if isinstance(row, dict)}
 
 
 @cache
@@ -154,6 +210,40 @@ def owned(chart: Path) -> Owned:
     )
 
 
+def _engine(row: Values) -> EngineFacts:
+    return EngineFacts(
+        version=str(row["version"]),
+        multi_node_since=str(row["multiNodeSince"]),
+        negation=str(row["negation"]),
+        repository=_texts(row["image"])["repository"],
+        data_in_tensor=bool(row["dataInTensor"]),
+        factors=_words(row["factors"]),
+        balancing=_words(row["balancing"]),
+        executors=_words(row["executors"]),
+        ssh=bool(row["ssh"]),
+        devices={name: _device(device) for name, device in _tables(row["devices"]).items()},
+        own={name: str(value) for name, value in row.items() if name in _OF_ONE_ENGINE},
+        changes=tuple(
+            Change(change["name"], change.get("since", ""), change.get("gone", ""), change.get("use", ""))
+            for change in map(_texts, _list(row["changes"]))
+        ),
+        flags=_reserved(row["flags"], "name"),
+        variables=_reserved(row["env"], "name"),
+    )
+
+
+def _device(row: Values) -> Device:
+    return Device(str(row.get("repository") or ""), bool(row.get("pipelineNeedsPatch")), str(row.get("fabric") or ""))
+
+
+def _tables(value: Value) -> dict[str, Values]:
+    return {name: item for name, item in value.items() if isinstance(item, dict)} if isinstance(value, dict) else {}
+
+
+def _words(value: Value) -> tuple[str, ...]:
+    return tuple(str(word) for word in _list(value))
+
+
 def _texts(value: Value) -> dict[str, str]:
     return {name: str(item) for name, item in value.items()} if isinstance(value, dict) else {}
 
@@ -161,9 +251,7 @@ def _texts(value: Value) -> dict[str, str]:
 def _reserved(value: Value, key: str) -> tuple[Reserved, ...]:
     rows = value if isinstance(value, list) else []
     return tuple(
-        Reserved(str(row[key]), str(row["use"]), tuple(str(word) for word in _list(row.get("short"))))
-        for row in rows
-        if isinstance(row, dict)
+        Reserved(str(row[key]), str(row["use"]), _words(row.get("short"))) for row in rows if isinstance(row, dict)
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lockstep.owned import engines, owned
@@ -24,24 +24,46 @@ if TYPE_CHECKING:
 Table: TypeAlias = "Mapping[str, Value]"
 
 SECTIONS: Final = ("pod", "leader", "worker")
+FACTORS: Final = ("tensor", "pipeline", "data", "context")
 _VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 
 @dataclass(frozen=True)
 class Model:
-    """The model to serve: its ``id`` on the hub, the ``revision`` there if pinned, the path of its ``config``."""
+    """The model to serve: ``id`` on the hub, name in requests, ``revision`` if pinned, the path of its ``config``."""
 
     id: str
+    served_name: str
     revision: str | None
     config: str | None
 
 
 @dataclass(frozen=True)
 class Engine:
-    """The engine: its name, the declared or default version, the user's flags and variables, and its facts."""
+    """The engine.
+
+    Parameters
+    ----------
+    name, version : str
+        Its name, and the declared or default version.
+    repository, tag : str or None
+        What the values say of the image.
+    executor : str or None
+        What the values say of the executor.
+    ssh : bool
+        Whether a Secret with a key for ssh is named.
+    args, env : Table
+        The user's flags and variables.
+    facts : EngineFacts
+        Its row in the chart's table.
+    """
 
     name: str
     version: str
+    repository: str | None
+    tag: str | None
+    executor: str | None
+    ssh: bool
     args: Table
     env: Table
     facts: EngineFacts
@@ -71,15 +93,58 @@ class Group:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the model is split over the ranks of one replica."""
+    """How the model is split over the ranks of one replica.
+
+    Parameters
+    ----------
+    tensor, pipeline, data, context : int
+        Its factors.
+    expert : int
+        Ranks that whole experts are dealt to; 1 if each expert is cut.
+    balancing : str
+        Who deals requests to data parallel engines.
+    data_in_tensor : bool
+        Data parallel groups are made of the tensor ranks instead of multiplying them.
+    """
 
     tensor: int
     pipeline: int
+    data: int = 1
+    context: int = 1
+    expert: int = 1
+    balancing: str = "internal"
+    data_in_tensor: bool = False
+
+    @property
+    def engine(self) -> int:
+        """GPUs of one data parallel engine."""
+        return self.tensor * self.pipeline * self.context
 
     @property
     def ranks(self) -> int:
         """GPUs that the split needs."""
-        return self.tensor * self.pipeline
+        return self.engine * (1 if self.data_in_tensor else self.data)
+
+    @property
+    def stage(self) -> int:
+        """Ranks of a pipeline stage, which can share experts."""
+        return self.ranks // self.pipeline
+
+    @property
+    def even(self) -> bool:
+        """Whether data parallel groups that are made of the tensor ranks are of equal size."""
+        return not self.data_in_tensor or self.tensor % self.data == 0
+
+    @property
+    def every_pod_serves(self) -> bool:
+        """Whether every pod of a replica takes requests, not the leader alone."""
+        return self.balancing != "internal"
+
+    def __str__(self) -> str:
+        """Name the factors that multiply, in the words of the chart."""
+        data = f" x data {self.data}" if self.data > 1 and not self.data_in_tensor else ""
+        context = f" x context {self.context}" if self.context > 1 else ""
+        return f"tensor {self.tensor} x pipeline {self.pipeline}{data}{context}"
 
 
 @dataclass(frozen=True)
@@ -161,6 +226,8 @@ class Release:
         Size of /dev/shm as a quantity.
     capabilities : tuple of str
         Linux capabilities that the engine container adds by the values.
+    hooks : bool
+        Whether commands run before the engine.
     """
 
     name: str
@@ -179,7 +246,16 @@ class Release:
     resources: Mapping[str, Table]
     shared_memory: str
     capabilities: tuple[str, ...]
+    hooks: bool
     owned: Owned
+
+    @property
+    def model_reference(self) -> str:
+        """What the engine is told to load: a name on the hub, or a path in the container."""
+        if self.weights.source == "hub":
+            return self.model.id
+        below = str(self.weights.settings.get("path") or "").strip("/") if self.weights.source == "pvc" else ""
+        return f"/models/{below}" if below else "/models"
 
 
 def build(given: Input, values: Values) -> Release:
@@ -205,21 +281,31 @@ def build(given: Input, values: Values) -> Release:
     weights = table(values, "weights")
     network = table(values, "network")
     model = table(values, "model")
+    image = table(engine, "image")
     return Release(
         name=given.name,
         fullname=text(values, "fullnameOverride") or given.name,
         folder=given.file.parent,
-        model=Model(str(model["id"]), text(model, "revision"), text(model, "config")),
+        model=Model(
+            str(model["id"]),
+            text(model, "servedName") or str(model["id"]),
+            text(model, "revision"),
+            text(model, "config"),
+        ),
         engine=Engine(
             str(engine["name"]),
             text(engine, "version") or facts.version,
+            text(image, "repository"),
+            text(image, "tag"),
+            text(engine, "executor"),
+            bool(engine.get("sshSecret")),
             given_entries(engine, "args"),
             given_entries(engine, "env"),
             facts,
         ),
         stack=Stack(str(stack["name"]), {name: block for name, block in stack.items() if name != "name"}),
         group=Group(whole(group["nodes"]), whole(group["gpusPerNode"]), str(group["resourceName"])),
-        layout=_layout(table(values, "parallelism"), group),
+        layout=_layout(table(values, "parallelism"), group, facts),
         rollout=Rollout(
             whole(values["replicas"]),
             str(rollout["maxUnavailable"]),
@@ -237,6 +323,7 @@ def build(given: Input, values: Values) -> Release:
         },
         shared_memory=str(table(values, "sharedMemory")["size"]),
         capabilities=_capabilities(values),
+        hooks=bool(table(values, "hooks").get("preLaunch")),
         owned=owned(given.chart),
     )
 
@@ -269,12 +356,16 @@ def version(written: str) -> tuple[int, ...]:
     return tuple(int(number) for number in match[0].split(".")) if match else ()
 
 
-def _layout(named: Table, group: Table) -> Layout:
+def _layout(named: Table, group: Table, facts: EngineFacts) -> Layout:
     """Apply the defaults: nothing named, tensor inside a node and pipeline between nodes; else 1 for what is not."""
-    tensor, pipeline = named.get("tensor"), named.get("pipeline")
-    if tensor is None and pipeline is None:
-        return Layout(tensor=whole(group["gpusPerNode"]), pipeline=whole(group["nodes"]))
-    return Layout(whole(tensor or 1), whole(pipeline or 1))
+    given = {factor: named[factor] for factor in FACTORS if named.get(factor) is not None}
+    if not given:
+        given = {"tensor": group["gpusPerNode"], "pipeline": group["nodes"]}
+    tensor, pipeline, data, context = (whole(given.get(factor, 1)) for factor in FACTORS)
+    balancing = text(named, "loadBalancing") or "internal"
+    layout = Layout(tensor, pipeline, data, context, 1, balancing, facts.data_in_tensor)
+    expert = named.get("expert")
+    return replace(layout, expert=layout.stage if expert == "all" else whole(expert or 1))
 
 
 def _supervisor(values: Table) -> Supervisor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -115,6 +116,13 @@ def render(*layers: Object | Path, name: str = "r1", flags: tuple[str, ...] = ()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     documents = yaml.load_all(text(*layers, name=name, flags=flags, chart=chart), Loader=loader)
     return Rendered(tuple(item for item in documents if item))
+
+
+def ranks_of(rendered: Rendered) -> int:
+    """Multiply the factors of the contract; SGLang's data parallel groups are made of its tensor ranks."""
+    env = rendered.env()
+    factors = ("TENSOR", "PIPELINE", "CONTEXT", *(() if env["LOCKSTEP_ENGINE"] == "sglang" else ("DATA",)))
+    return math.prod(int(env[f"LOCKSTEP_{factor}"]) for factor in factors)
 
 
 def refusal(*layers: Object | Path, name: str = "r1", flags: tuple[str, ...] = (), chart: Path = CHART) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .rendering import CHART, FIVE_LINES, ONE_NODE, ROLES, ROOT, Object, refusal, render, values
+from .rendering import CHART, FIVE_LINES, ONE_NODE, ROLES, ROOT, Object, ranks_of, refusal, render, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,17 +16,16 @@ EXAMPLES = [*sorted((CHART / "ci").glob("*.yaml")), *sorted((ROOT / "values" / "
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_gpus_of_the_pods_are_the_gpus_of_the_layout(file: Path) -> None:
-    """Requests equal limits on every pod, and size x GPUs is tensor x pipeline."""
+    """Requests equal limits on every pod, and size x GPUs is the product of the factors."""
     rendered = render(file)
-    env = rendered.env()
-    ranks = int(env["LOCKSTEP_TENSOR"]) * int(env["LOCKSTEP_PIPELINE"])
+    ranks = ranks_of(rendered)
     nodes = 1
     for item in rendered.objects:
         if item["kind"] == "LeaderWorkerSet":
             nodes = item["spec"]["leaderWorkerTemplate"]["size"]
     for role in rendered.templates():
         resources = rendered.engine(role)["resources"]
-        (device,) = (name for name in resources["limits"] if name.endswith("/gpu"))
+        (device,) = (name for name in resources["limits"] if name.endswith(("/gpu", "/gaudi")))
 
         assert ranks == nodes * int(resources["limits"][device])
         assert resources["limits"][device] == resources["requests"][device]

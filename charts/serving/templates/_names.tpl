@@ -37,6 +37,15 @@ lockstep/release: {{ include "serving.fullname" . | quote }}
 lockstep/role: {{ .role }}
 {{- end }}
 
+{{- /* serving.servingSelector: what finds the pods that take requests. Context: root. */}}
+{{- define "serving.servingSelector" -}}
+{{- if include "serving.everyPodServes" . }}
+{{- include "serving.selector" . }}
+{{- else }}
+{{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
+{{- end }}
+{{- end }}
+
 {{- /* serving.serviceAccountName: the pods' ServiceAccount. Context: root. */}}
 {{- define "serving.serviceAccountName" -}}
 {{- ((.Values.security).serviceAccount).name | default (printf "%s-sa" (include "serving.fullname" .)) }}

@@ -35,22 +35,47 @@
 {{- .Files.Get "files/owned.yaml" }}
 {{- end }}
 
-{{- /* serving.ports: container ports by name. Context: root. Gives JSON. */}}
+{{- /* serving.ports: container ports by name, the engine's own among them. Context: root. Gives JSON. */}}
 {{- define "serving.ports" -}}
-{{- (include "serving.owned" . | fromYaml).ports | toJson }}
+{{- merge (include "serving.owned" . | fromYaml).ports ((include "serving.engine.facts" . | fromJson).ports | default dict) | toJson }}
 {{- end }}
 
 {{- /* serving.layout: the numbers of one replica. Context: root. Gives JSON. */}}
 {{- define "serving.layout" -}}
 {{- $group := .Values.group }}
 {{- $named := .Values.parallelism | default dict }}
-{{- $tensor := $named.tensor | default 1 }}
-{{- $pipeline := $named.pipeline | default 1 }}
-{{- if not (or $named.tensor $named.pipeline) }}
-{{- $tensor = $group.gpusPerNode }}
-{{- $pipeline = $group.nodes }}
+{{- $layout := dict "nodes" (int $group.nodes) "gpusPerNode" (int $group.gpusPerNode) "loadBalancing" ($named.loadBalancing | default "internal") }}
+{{- range $factor := list "tensor" "pipeline" "data" "context" }}
+{{- $_ := set $layout $factor (get $named $factor | default 1 | int) }}
 {{- end }}
-{{- dict "nodes" (int $group.nodes) "gpusPerNode" (int $group.gpusPerNode) "tensor" (int $tensor) "pipeline" (int $pipeline) "data" 1 "context" 1 | toJson }}
+{{- if not (or $named.tensor $named.pipeline $named.data $named.context) }}
+{{- $_ := set $layout "tensor" $layout.gpusPerNode }}
+{{- $_ := set $layout "pipeline" $layout.nodes }}
+{{- end }}
+{{- /* engines: data parallel engines beside each other; engine: GPUs of one; stage: ranks that can share experts. */}}
+{{- $_ := set $layout "engines" ((include "serving.engine.facts" . | fromJson).dataInTensor | ternary 1 $layout.data) }}
+{{- $_ := set $layout "engine" (mul $layout.tensor $layout.pipeline $layout.context) }}
+{{- $_ := set $layout "ranks" (mul $layout.engine $layout.engines) }}
+{{- $_ := set $layout "stage" (div $layout.ranks $layout.pipeline) }}
+{{- $_ := set $layout "expert" (eq (toString $named.expert) "all" | ternary $layout.stage ($named.expert | default 1) | int) }}
+{{- toJson $layout }}
+{{- end }}
+
+{{- /* serving.everyPodServes: says true where every pod of a replica takes requests, not the leader alone. Context: root. */}}
+{{- define "serving.everyPodServes" -}}
+{{- if ne (include "serving.layout" . | fromJson).loadBalancing "internal" }}true{{ end }}
+{{- end }}
+
+{{- /* serving.serves: says true for a role that takes requests. Context: dict root, role. */}}
+{{- define "serving.serves" -}}
+{{- if or (eq .role "leader") (include "serving.everyPodServes" .root) }}true{{ end }}
+{{- end }}
+
+{{- /* serving.product: the factors of the layout in words. Context: the layout. */}}
+{{- define "serving.product" -}}
+tensor {{ .tensor }} x pipeline {{ .pipeline }}
+{{- if gt .engines 1.0 }} x data {{ .data }}{{ end }}
+{{- if gt .context 1.0 }} x context {{ .context }}{{ end }}
 {{- end }}
 
 {{- /* serving.intOrPercent: a percentage as text, anything else as a number. Context: the value. */}}

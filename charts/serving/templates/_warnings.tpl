@@ -5,8 +5,14 @@
 {{- $layout := include "serving.layout" . | fromJson }}
 {{- $replicas := int .Values.replicas }}
 {{- $security := include "serving.containerSecurity" . | fromJson }}
-{{- if and (gt $layout.tensor $layout.gpusPerNode) (not (.Values.network).rdma) }}
+{{- $device := include "serving.engine.device" . | fromJson }}
+{{- if and $device.fabric (gt $layout.tensor $layout.gpusPerNode) }}
+PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} {{ .Values.group.resourceName }}: every layer waits for the network, which must be {{ $device.fabric }}
+{{- else if and (gt $layout.tensor $layout.gpusPerNode) (not (.Values.network).rdma) }}
 PAR010 tensor {{ $layout.tensor }} spans nodes of {{ $layout.gpusPerNode }} GPUs: every layer waits for the network; name the fast fabric with network.rdma, or set tensor: {{ $layout.gpusPerNode }} with pipeline: {{ $layout.nodes }}
+{{- end }}
+{{- if and $device.pipelineNeedsPatch (gt $layout.pipeline 1.0) }}
+PAR015 pipeline {{ $layout.pipeline }} on {{ .Values.group.resourceName }} rests on what hooks.preLaunch does to the engine: it must fail when the engine is not the one it was written for
 {{- end }}
 {{- if and (eq .Values.weights.source "hub") (not ((.Values.pod).volumes).cache) }}
 OPS010 every new pod downloads the whole model from the hub; use weights.source pvc or hostPath, or keep the cache with pod.volumes.cache

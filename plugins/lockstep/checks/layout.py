@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def law(release: Release) -> Iterator[Finding]:
-    """Require tensor x pipeline = nodes x gpusPerNode."""
+    """Require tensor x pipeline x data x context = nodes x gpusPerNode."""
     group, layout = release.group, release.layout
     if layout.ranks != group.gpus:
         yield Finding(
             "PAR001",
             "parallelism",
-            f"parallelism needs tensor {layout.tensor} x pipeline {layout.pipeline} = {layout.ranks} GPUs, but group "
-            f"has {group.nodes} nodes x {group.gpus_per_node} gpusPerNode = {group.gpus}",
+            f"parallelism needs {layout} = {layout.ranks} GPUs, but group has {group.nodes} nodes x "
+            f"{group.gpus_per_node} gpusPerNode = {group.gpus}",
             _repair(group, layout),
             _seen(group, layout),
         )
@@ -29,7 +29,20 @@ def law(release: Release) -> Iterator[Finding]:
 def tensor_across_nodes(release: Release) -> Iterator[Finding]:
     """Warn of tensor parallelism over a network that is not known to be fast."""
     group, layout = release.group, release.layout
-    if layout.tensor > group.gpus_per_node and not release.network.rdma:
+    if layout.tensor <= group.gpus_per_node:
+        return
+    device = release.engine.facts.devices.get(group.resource)
+    if device is not None and device.fabric:
+        yield Finding(
+            "PAR010",
+            "parallelism.tensor",
+            f"tensor {layout.tensor} spans nodes of {group.gpus_per_node} {group.resource}: every layer waits for the "
+            f"network, which must be {device.fabric}",
+            f"Make sure that it is, or set parallelism.tensor: {group.gpus_per_node} and parallelism.pipeline: "
+            f"{group.nodes}.",
+            _seen(group, layout),
+        )
+    elif not release.network.rdma:
         yield Finding(
             "PAR010",
             "parallelism.tensor",
@@ -37,6 +50,35 @@ def tensor_across_nodes(release: Release) -> Iterator[Finding]:
             f"Name the fast fabric (network.rdma, as values/fabrics do), or set parallelism.tensor: "
             f"{group.gpus_per_node} and parallelism.pipeline: {group.nodes}.",
             _seen(group, layout),
+        )
+
+
+def factors(release: Release) -> Iterator[Finding]:
+    """Refuse a factor that the engine does not have."""
+    engine, layout = release.engine, release.layout
+    sizes = {"tensor": layout.tensor, "pipeline": layout.pipeline, "data": layout.data, "context": layout.context}
+    for factor, size in sizes.items():
+        if size > 1 and factor not in engine.facts.factors:
+            yield Finding(
+                "PAR013",
+                f"parallelism.{factor}",
+                f"parallelism.{factor} is {size}, but Lockstep lays {engine.name} out by "
+                f"{', '.join(engine.facts.factors)} alone",
+                f"Set parallelism.{factor}: 1.",
+                {f"parallelism.{factor}": size, "engine.name": engine.name},
+            )
+
+
+def balancing(release: Release) -> Iterator[Finding]:
+    """Refuse a load balancing that the engine does not have."""
+    engine, layout = release.engine, release.layout
+    if layout.balancing not in engine.facts.balancing:
+        yield Finding(
+            "PAR012",
+            "parallelism.loadBalancing",
+            f"parallelism.loadBalancing is {layout.balancing}, but of {engine.name} only the leader serves HTTP",
+            "Remove it.",
+            {"parallelism.loadBalancing": layout.balancing, "engine.name": engine.name},
         )
 
 
@@ -54,6 +96,8 @@ def _seen(group: Group, layout: Layout) -> dict[str, int]:
     return {
         "parallelism.tensor": layout.tensor,
         "parallelism.pipeline": layout.pipeline,
+        "parallelism.data": layout.data,
+        "parallelism.context": layout.context,
         "group.nodes": group.nodes,
         "group.gpusPerNode": group.gpus_per_node,
     }

@@ -30,6 +30,7 @@ CODES: Final = {
     "vocabulary": "PAR005",
     "blocks": "PAR006",
     "expert_flags": "PAR007",
+    "expert_balancing": "PAR007",
     "decode_context": "PAR008",
 }
 
@@ -54,8 +55,8 @@ def shape(release: Release) -> Iterator[Finding]:
     if model is None:
         reason = f"{release.model.id} is not one of the models that Lockstep knows"
         yield unknown(release, f"{reason}: its shape and its memory were not checked")
-    elif "hf-overrides" not in flags and release.layout.ranks == release.group.gpus:
-        # A split that does not use the group's GPUs is judged by the law alone: it will change anyway.
+    elif "hf-overrides" not in flags and release.layout.ranks == release.group.gpus and release.layout.even:
+        # A split that is wrong for any model is judged by that alone: it will change anyway.
         yield from against(release, model)
 
 
@@ -87,6 +88,14 @@ def against(release: Release, model: ModelShape) -> Iterator[Finding]:
             fix(violation, model, layout, whole_vision=whole),
             {"parallelism.tensor": layout.tensor, "parallelism.pipeline": layout.pipeline},
         )
+    if release.layout.balancing == "external" and not model.experts:
+        yield Finding(
+            "PAR016",
+            "parallelism.loadBalancing",
+            f"parallelism.loadBalancing is external, but {release.model.id} has no experts: its engines are replicas",
+            f"Set replicas: {release.layout.data} of groups without parallelism.data.",
+            {"parallelism.data": release.layout.data},
+        )
     stages = stages_of(release)
     if stages is not None and (len(stages) != layout.pipeline or sum(stages) != len(model.layers)):
         yield Finding(
@@ -103,7 +112,10 @@ def fix(violation: Violation, model: ModelShape, layout: Layout, *, whole_vision
     if violation.rule == "stages":
         return f"Set parallelism.pipeline to at most {len(model.layers)}."
     if violation.rule == "expert_flags":
-        return "Remove enable-expert-parallel."
+        return "Remove parallelism.expert."
+    if violation.rule == "expert_balancing":
+        experts = model.experts.count if model.experts else 0
+        return f"Set num_redundant_experts in eplb-config to {-experts % layout.expert_ranks}, or remove enable-eplb."
     if violation.rule == "decode_context":
         return "Set decode-context-parallel-size to 1, or raise parallelism.tensor."
     sizes = tensor_sizes(model, layout, whole_vision=whole_vision)
@@ -114,7 +126,7 @@ def fix(violation: Violation, model: ModelShape, layout: Layout, *, whole_vision
         text += f"; these {layout.gpus} GPUs are for instance tensor: {split[0]}, pipeline: {split[1]}"
     dealt = replace(layout, expert_parallel=True)
     if model.experts and not violations(model, dealt, whole_vision=whole_vision):
-        text += "; or set engine.args.enable-expert-parallel: true, which deals experts whole"
+        text += "; or set parallelism.expert: all, which deals experts whole"
     if violation.rule == "vision":
         text += "; or set engine.args.mm-encoder-tp-mode: data"
     return text + "."

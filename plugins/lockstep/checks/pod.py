@@ -90,7 +90,8 @@ def probes(release: Release) -> Iterator[Finding]:
                     "Set the others to null.",
                 )
             asked = table(probe, "httpGet").get("port")
-            if section.name != "leader" and release.group.nodes > 1 and asked in ("http", port, str(port)):
+            only_leader = release.group.nodes > 1 and not release.layout.every_pod_serves
+            if section.name != "leader" and only_leader and asked in ("http", port, str(port)):
                 yield Finding(
                     "OPS004",
                     path,

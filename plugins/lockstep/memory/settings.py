@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,9 +50,18 @@ def layout_of(release: Release) -> Layout:
         engine=release.engine.name,
         tensor=release.layout.tensor,
         pipeline=release.layout.pipeline,
-        expert_parallel=flags.on("enable-expert-parallel"),
+        data=release.layout.data,
+        context=release.layout.context,
+        expert_parallel=release.layout.expert > 1,
         decode_context=flags.whole("decode-context-parallel-size") or 1,
+        redundant=redundant(flags) if flags.on("enable-eplb") else None,
     )
+
+
+def redundant(flags: Flags) -> int:
+    """Return the copies of experts that load balancing adds."""
+    written = flags.entry("eplb-config", "num_redundant_experts") or "0"
+    return int(written) if re.fullmatch(r"\d{1,6}", written) else 0
 
 
 def accelerator_of(release: Release) -> Accelerator | None:
@@ -71,7 +81,7 @@ def stages_of(release: Release) -> tuple[int, ...] | None:
     if not isinstance(written, (str, int)):
         return None
     parts = str(written).split(",")
-    return tuple(int(part) for part in parts) if all(part.strip().isdecimal() for part in parts) else None
+    return tuple(int(part) for part in parts) if all(re.fullmatch(r"\s*\d{1,5}\s*", part) for part in parts) else None
 
 
 def plan_of(release: Release, model: ModelShape, accelerator: Accelerator) -> Plan | None:

@@ -5,6 +5,27 @@
 {{- get (.Files.Get "files/engines.yaml" | fromYaml) .Values.engine.name | toJson }}
 {{- end }}
 
+{{- /* serving.engine.device: what the engine's entry says of the accelerator. Context: root. Gives JSON. */}}
+{{- define "serving.engine.device" -}}
+{{- get ((include "serving.engine.facts" . | fromJson).devices | default dict) .Values.group.resourceName | default dict | toJson }}
+{{- end }}
+
+{{- /* serving.engine.repository: repository of the engine's own image for the accelerator; empty if there is none.
+       Context: root. */}}
+{{- define "serving.engine.repository" -}}
+{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- if hasKey ($facts.devices | default dict) .Values.group.resourceName }}
+{{- (include "serving.engine.device" . | fromJson).repository | default "" }}
+{{- else }}
+{{- $facts.image.repository }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.engine.numbers: the numbers of the declared version, without a suffix. Context: root. */}}
+{{- define "serving.engine.numbers" -}}
+{{- include "serving.engine.version" . | regexFind "^[0-9.]*[0-9]" }}
+{{- end }}
+
 {{- /* serving.engine.version: declared version of the engine. Context: root. */}}
 {{- define "serving.engine.version" -}}
 {{- .Values.engine.version | default (include "serving.engine.facts" . | fromJson).version }}
@@ -14,7 +35,7 @@
 {{- define "serving.engine.image" -}}
 {{- $default := (include "serving.engine.facts" . | fromJson).image }}
 {{- $image := .Values.engine.image | default dict }}
-{{- $repository := $image.repository | default $default.repository }}
+{{- $repository := $image.repository | default (include "serving.engine.repository" .) }}
 {{- if $image.digest }}
 {{- printf "%s@%s" $repository $image.digest }}
 {{- else }}
@@ -27,15 +48,27 @@
 {{- . | regexFind "[^-=][^=]*" | replace "_" "-" }}
 {{- end }}
 
+{{- /* serving.engine.givenArgs: engine.args on top of what the accelerator needs for pipeline parallelism.
+       Context: root. Gives JSON. */}}
+{{- define "serving.engine.givenArgs" -}}
+{{- $needed := dict }}
+{{- if gt (include "serving.layout" . | fromJson).pipeline 1.0 }}
+{{- $needed = (include "serving.engine.device" . | fromJson).pipelineArgs }}
+{{- end }}
+{{- include "serving.overlay" (list $needed .Values.engine.args) }}
+{{- end }}
+
 {{- /* serving.engine.args: engine.args as a list of arguments, sorted by key. Context: root. Gives YAML. */}}
 {{- define "serving.engine.args" -}}
 {{- $negation := (include "serving.engine.facts" . | fromJson).negation }}
 {{- $args := list }}
-{{- range $key, $value := .Values.engine.args }}
+{{- range $key, $value := include "serving.engine.givenArgs" . | fromJson }}
 {{- $flag := hasPrefix "-" $key | ternary $key (printf "--%s" $key) }}
 {{- if kindIs "invalid" $value }}
 {{- else if kindIs "bool" $value }}
+{{- if or $value $negation }}
 {{- $args = append $args ($value | ternary $flag (printf "--%s%s" $negation (include "serving.engine.flagName" $key))) }}
+{{- end }}
 {{- else if kindIs "slice" $value }}
 {{- $args = append $args $flag }}
 {{- range $item := $value }}

@@ -19,7 +19,7 @@
     - {name: {{ $name }}, containerPort: {{ $port }}, protocol: TCP}
     {{- end }}
   {{- include "serving.probes" . | trim | nindent 2 }}
-  {{- if and (eq .role "leader") (not .root.Values.supervisor.enabled) }}
+  {{- if and (include "serving.serves" .) (not .root.Values.supervisor.enabled) }}
   lifecycle:
     preStop: {exec: {command: [sleep, {{ int .root.Values.drain.propagationSeconds | quote }}]}}
   {{- end }}

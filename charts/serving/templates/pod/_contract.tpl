@@ -39,6 +39,8 @@
 - {name: LOCKSTEP_PIPELINE, value: {{ $layout.pipeline | quote }}}
 - {name: LOCKSTEP_DATA, value: {{ $layout.data | quote }}}
 - {name: LOCKSTEP_CONTEXT, value: {{ $layout.context | quote }}}
+- {name: LOCKSTEP_EXPERT, value: {{ $layout.expert | quote }}}
+- {name: LOCKSTEP_LOAD_BALANCING, value: {{ $layout.loadBalancing }}}
 - {name: LOCKSTEP_PORT, value: {{ $ports.http | quote }}}
 - {name: LOCKSTEP_STATUS_PORT, value: {{ $ports.status | quote }}}
 - {name: LOCKSTEP_MEMBERSHIP_PORT, value: {{ $ports.membership | quote }}}

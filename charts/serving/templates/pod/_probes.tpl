@@ -16,31 +16,36 @@
 {{- end }}
 {{- end }}
 
-{{- /* serving.probes.default: the chart's probes. Context: dict root, role. Gives YAML. */}}
+{{- /* serving.probes.default: the chart's probes. Where an engine's own answer may take long, they wait longer.
+       Context: dict root, role. Gives YAML. */}}
 {{- define "serving.probes.default" -}}
+{{- $slow := 0 }}
+{{- if and (include "serving.serves" .) (not .root.Values.supervisor.enabled) }}
+{{- $slow = (include "serving.engine.facts" .root | fromJson).healthSeconds | default 0 | int }}
+{{- end -}}
 startup:
   {{- include "serving.probes.handler" (list . "/startup") | nindent 2 }}
   periodSeconds: 10
-  timeoutSeconds: 5
+  timeoutSeconds: {{ max 5 (add $slow 5) }}
 readiness:
   {{- include "serving.probes.handler" (list . "/ready") | nindent 2 }}
   periodSeconds: 5
-  timeoutSeconds: 5
+  timeoutSeconds: {{ max 5 (add $slow 5) }}
   failureThreshold: 3
 liveness:
   {{- include "serving.probes.handler" (list . "/live") | nindent 2 }}
   periodSeconds: 10
-  timeoutSeconds: 10
+  timeoutSeconds: {{ max 10 (add $slow 5) }}
   failureThreshold: 6
 {{- end }}
 
-{{- /* serving.probes.handler: the supervisor answers for its rank on every pod. Without it only the leader has HTTP,
-       and a worker lives as long as its leader. Context: list of (dict root, role) and the supervisor's path. */}}
+{{- /* serving.probes.handler: the supervisor answers for its rank on every pod. Without it only who serves has HTTP,
+       and any other worker lives as long as its leader. Context: list of (dict root, role) and the supervisor's path. */}}
 {{- define "serving.probes.handler" -}}
 {{- $context := first . }}
 {{- if $context.root.Values.supervisor.enabled -}}
 httpGet: {path: {{ last . }}, port: status}
-{{- else if eq $context.role "leader" -}}
+{{- else if include "serving.serves" $context -}}
 httpGet: {path: {{ (include "serving.engine.facts" $context.root | fromJson).healthPath }}, port: http}
 {{- else -}}
 exec: {command: [bash, /lockstep/launch.sh, alive]}

@@ -11,7 +11,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* serving.volumes.fixed: launch scripts, shared memory and weights. Context: root. Gives YAML. */}}
+{{- /* serving.volumes.fixed: launch scripts, shared memory, weights and the key of ssh. Context: root. Gives YAML. */}}
 {{- define "serving.volumes.fixed" -}}
 launch:
   configMap:
@@ -28,17 +28,28 @@ shm:
 models:
   {{- . | nindent 2 }}
 {{- end }}
+{{- with .Values.engine.sshSecret }}
+ssh:
+  secret:
+    secretName: {{ .name | quote }}
+    # For the owner and the pod's group alone.
+    defaultMode: 288
+    items:
+      - {key: {{ .key | default "ssh-privatekey" | quote }}, path: key}
+{{- end }}
 {{- end }}
 
 {{- /* serving.volumeMounts: mounts of the engine container by path. Context: dict root, role, pod. */}}
 {{- define "serving.volumeMounts" -}}
 {{- $mounts := dict }}
+{{- $always := list "tmp" "home" "cache" }}
+{{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
 {{- range $path, $volume := (include "serving.owned" .root | fromYaml).mounts }}
 {{- $mount := dict "name" $volume }}
-{{- if has $volume (list "launch" "models") }}
+{{- if has $volume (list "launch" "models" "ssh") }}
 {{- $_ := set $mount "readOnly" true }}
 {{- end }}
-{{- if or (ne $volume "models") (ne $.root.Values.weights.source "hub") }}
+{{- if or (has $volume $always) (hasKey $fixed $volume) }}
 {{- $_ := set $mounts $path $mount }}
 {{- end }}
 {{- end }}

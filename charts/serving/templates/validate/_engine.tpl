@@ -9,7 +9,7 @@
 {{- $positive := trimPrefix $facts.negation $name }}
 {{- $found := list }}
 {{- range $row := $facts.flags }}
-{{- if or (has $positive ($row.short | default list)) (and (gt (len $positive) 2) (hasPrefix $positive $row.name)) }}
+{{- if or (has $positive ($row.short | default list)) (and (gt (len $positive) 2) (hasPrefix $positive (replace "_" "-" $row.name))) }}
 {{- $found = append $found $row }}
 {{- end }}
 {{- end }}
@@ -23,11 +23,9 @@ ENG004 engine.args sets one flag twice, as {{ . }} and as {{ $key }}; remove one
 {{- end }}
 {{- end }}
 
-{{- /* serving.rules.variables: owned variables, an impossible interface and an engine too old. Context: root.
-       Gives lines. */}}
+{{- /* serving.rules.variables: owned variables and an impossible interface. Context: root. Gives lines. */}}
 {{- define "serving.rules.variables" -}}
 {{- $facts := include "serving.engine.facts" . | fromJson }}
-{{- $version := include "serving.engine.version" . }}
 {{- $owned := concat (include "serving.owned" . | fromYaml).env $facts.env }}
 {{- range $path, $variables := dict "engine.env" .Values.engine.env "network.env" (.Values.network).env }}
 {{- range $name, $value := include "serving.overlay" (list $variables) | fromJson }}
@@ -41,7 +39,67 @@ NET001 {{ $path }}.GLOO_SOCKET_IFNAME is {{ $value | quote }}, but Gloo takes th
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if and (gt (int .Values.group.nodes) 1) (semverCompare (printf "< %s" $facts.multiNodeSince) (regexFind "^[0-9.]*[0-9]" $version)) }}
-ENG003 engine.version is {{ $version }} and group.nodes {{ int .Values.group.nodes }}, but {{ .Values.engine.name }} spans nodes only from {{ $facts.multiNodeSince }} on; raise engine.version
+{{- end }}
+
+{{- /* serving.rules.changes: flags that the version does not have. Context: root. Gives lines. */}}
+{{- define "serving.rules.changes" -}}
+{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- $engine := printf "%s %s" .Values.engine.name (include "serving.engine.version" .) }}
+{{- $numbers := include "serving.engine.numbers" . }}
+{{- range $key, $_ := include "serving.overlay" (list .Values.engine.args) | fromJson }}
+{{- $name := include "serving.engine.flagName" $key | trimPrefix $facts.negation }}
+{{- range $row := $facts.changes }}
+{{- if eq $name (replace "_" "-" $row.name) }}
+{{- if not (or $row.gone $row.since) }}
+ENG007 engine.args.{{ $key }}: --{{ $row.name }} is no flag of {{ $.Values.engine.name }}; use {{ $row.use }}
+{{- else if and $row.gone (semverCompare (printf ">= %s" ($row.gone | default "0.0.0")) $numbers) }}
+ENG007 engine.args.{{ $key }}: {{ $engine }} has no --{{ $name }}; it is gone in {{ $row.gone }}; use {{ $row.use }}
+{{- else if and $row.since (semverCompare (printf "< %s" ($row.since | default "0.0.0")) $numbers) }}
+ENG007 engine.args.{{ $key }}: {{ $engine }} has no --{{ $name }} yet; it came with {{ $row.since }}; raise engine.version, or remove the flag
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.rules.versions: an engine too old for several nodes, a tag of another version. Context: root. Gives lines. */}}
+{{- define "serving.rules.versions" -}}
+{{- $since := (include "serving.engine.facts" . | fromJson).multiNodeSince }}
+{{- $version := include "serving.engine.version" . }}
+{{- $numbers := include "serving.engine.numbers" . }}
+{{- if and (gt (int .Values.group.nodes) 1) (ne (.Values.engine.executor | default "mp") "ray") (semverCompare (printf "< %s" $since) $numbers) }}
+ENG003 engine.version is {{ $version }} and group.nodes {{ int .Values.group.nodes }}, but Lockstep spans nodes with {{ .Values.engine.name }} only from {{ $since }} on; raise engine.version
+{{- end }}
+{{- $tag := (.Values.engine.image).tag | default "" }}
+{{- $tagged := regexFindAll "[0-9]+[.][0-9]+[.][0-9]+" $tag -1 }}
+{{- if and $tagged (not (has $numbers $tagged)) }}
+ENG008 engine.image.tag is {{ $tag }}, but the flags are checked for {{ .Values.engine.name }} {{ $version }}; set engine.version to the version in the image
+{{- end }}
+{{- end }}
+
+{{- /* serving.rules.abilities: settings that the engine has not, or has to have. Context: root. Gives lines. */}}
+{{- define "serving.rules.abilities" -}}
+{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- $layout := include "serving.layout" . | fromJson }}
+{{- $name := .Values.engine.name }}
+{{- $ssh := and $facts.ssh (gt $layout.nodes 1.0) }}
+{{- range $factor := list "tensor" "pipeline" "data" "context" }}
+{{- if and (gt (get $layout $factor) 1.0) (not (has $factor $facts.factors)) }}
+PAR013 parallelism.{{ $factor }} is {{ get $layout $factor }}, but Lockstep lays {{ $name }} out by {{ join ", " $facts.factors }} alone; set parallelism.{{ $factor }}: 1
+{{- end }}
+{{- end }}
+{{- if not (has $layout.loadBalancing $facts.balancing) }}
+PAR012 parallelism.loadBalancing is {{ $layout.loadBalancing }}, but of {{ $name }} only the leader serves HTTP; remove it
+{{- end }}
+{{- if and .Values.engine.executor (not (has .Values.engine.executor $facts.executors)) }}
+ENG005 engine.executor is {{ .Values.engine.executor }}, but {{ $name }} has no choice of executors; remove it
+{{- end }}
+{{- if and .Values.engine.sshSecret (not $ssh) }}
+ENG005 engine.sshSecret is set, but {{ $name }} on {{ $layout.nodes }} nodes needs no ssh; remove it
+{{- else if and $ssh (not .Values.engine.sshSecret) }}
+ENG009 engine.sshSecret is not set, but {{ $name }} spans group.nodes {{ $layout.nodes }} by ssh between the pods; make a Secret of type kubernetes.io/ssh-auth and set engine.sshSecret.name to it
+{{- end }}
+{{- if not (or (.Values.engine.image).repository (include "serving.engine.repository" .)) }}
+ENG006 engine.image.repository is not set, and {{ $name }} has no image of its own that runs on {{ .Values.group.resourceName }}; set engine.image.repository and engine.version to an image that does
 {{- end }}
 {{- end }}

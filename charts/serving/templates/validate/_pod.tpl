@@ -61,7 +61,7 @@ OPS003 {{ $section }}.volumes.{{ $name }} is the name of a volume of the chart; 
 {{- if gt (len $handlers) 1 }}
 OPS004 {{ $section }}.probes.{{ $kind }} has {{ len $handlers }} handlers ({{ join ", " $handlers }}), but a probe has one; set the others to null
 {{- end }}
-{{- if and (ne $section "leader") (gt (int $.Values.group.nodes) 1) (has "httpGet" $handlers) (has (toString $probe.httpGet.port) (list "http" $http)) }}
+{{- if and (ne $section "leader") (gt (int $.Values.group.nodes) 1) (not (include "serving.everyPodServes" $)) (has "httpGet" $handlers) (has (toString $probe.httpGet.port) (list "http" $http)) }}
 OPS004 {{ $section }}.probes.{{ $kind }} asks the engine's port {{ $probe.httpGet.port }} on the worker role, but only the leader serves HTTP; move it to leader.probes.{{ $kind }}
 {{- end }}
 {{- end }}

@@ -4,8 +4,8 @@
 {{- /* serving.validate: fail with every message, or give nothing. Context: root. */}}
 {{- define "serving.validate" -}}
 {{- $messages := list }}
-{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.stack" "rules.metadata" "rules.devices" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
-{{- range $topic := append $topics (printf "stack.%s.rules" .Values.stack.name) }}
+{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.changes" "rules.versions" "rules.abilities" "rules.stack" "rules.metadata" "rules.devices" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
+{{- range $topic := concat $topics (list (printf "engine.%s.rules" .Values.engine.name) (printf "stack.%s.rules" .Values.stack.name)) }}
 {{- range $line := include (printf "serving.%s" $topic) $ | splitList "\n" }}
 {{- $messages = append $messages (trim $line) }}
 {{- end }}
@@ -18,13 +18,13 @@
 {{- /* serving.rules.layout: the law. Context: root. Gives lines. */}}
 {{- define "serving.rules.layout" -}}
 {{- $layout := include "serving.layout" . | fromJson }}
-{{- $ranks := mul $layout.tensor $layout.pipeline $layout.data $layout.context }}
+{{- $ranks := $layout.ranks | int }}
 {{- $gpus := mul $layout.nodes $layout.gpusPerNode }}
 {{- if ne $ranks $gpus }}
 {{- $fix := printf "set parallelism to tensor: %d, pipeline: %d" (int $layout.gpusPerNode) (int $layout.nodes) }}
 {{- if eq 0 (mod $ranks $layout.gpusPerNode) }}
 {{- $fix = printf "%s, or group.nodes: %d" $fix (div $ranks $layout.gpusPerNode) }}
 {{- end }}
-PAR001 parallelism needs tensor {{ $layout.tensor }} x pipeline {{ $layout.pipeline }} = {{ $ranks }} GPUs, but group has {{ $layout.nodes }} nodes x {{ $layout.gpusPerNode }} gpusPerNode = {{ $gpus }}; {{ $fix }}
+PAR001 parallelism needs {{ include "serving.product" $layout }} = {{ $ranks }} GPUs, but group has {{ $layout.nodes }} nodes x {{ $layout.gpusPerNode }} gpusPerNode = {{ $gpus }}; {{ $fix }}
 {{- end }}
 {{- end }}
