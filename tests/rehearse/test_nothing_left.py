@@ -27,15 +27,22 @@ ROOT = Path(__file__).parents[2]
 class Held:
     """A rehearsal that another process holds, with its folder below ``tmp``."""
 
-    def __init__(self, tmp: Path, network: str) -> None:
-        self.tmp = tmp
+    def __init__(self, tmp: Path, network: str, *words: str) -> None:
+        self.tmp, self.network = tmp, network
         self.launcher = subprocess.Popen(
-            [sys.executable, "-m", "tests.rehearse.hold", network],
+            [sys.executable, "-m", "tests.rehearse.hold", network, *words],
             cwd=ROOT,
             env=os.environ | {"TMPDIR": str(tmp)},
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+
+    def close(self) -> None:
+        """End it, whatever happened."""
+        self.launcher.kill()
+        self.launcher.wait()
+        if self.launcher.stderr:
+            self.launcher.stderr.close()
 
     def until(self, *kinds: str) -> Path:
         """Wait until events of these kinds have happened; return the folder."""
@@ -64,10 +71,7 @@ def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Held]:
     before = machine()
     found = Held(tmp_path, request.param)
     yield found
-    found.launcher.kill()
-    found.launcher.wait()
-    if found.launcher.stderr:
-        found.launcher.stderr.close()
+    found.close()
     deadline = time.monotonic() + 5
     while machine() != before and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -85,6 +89,15 @@ def machine() -> tuple[list[str], list[str]]:
 def test_kill_of_the_launcher(held: Held) -> None:
     """SIGKILL of the process that the user started."""
     folder = held.until("request")
+    held.launcher.kill()
+
+    assert held.gone(folder)
+
+
+def test_kill_of_the_launcher_while_the_session_hangs(held: Held) -> None:
+    """A session that stands still cannot let go: the janitor ends it."""
+    folder = held.until("request")
+    processes.send(sessions(folder), signal.SIGSTOP)
     held.launcher.kill()
 
     assert held.gone(folder)
@@ -139,15 +152,22 @@ def test_interrupt(held: Held) -> None:
     assert held.gone(folder)
 
 
-def test_second_interrupt(held: Held) -> None:
-    """Before the answer it ends with 130; a second one does not wait for grace periods."""
-    folder = held.until("created")
+@pytest.mark.parametrize("network", NETWORKS)
+def test_second_interrupt(tmp_path: Path, network: str) -> None:
+    """Before the answer it ends with 130; a second one does not wait for a pod's grace period of a minute."""
+    held = Held(tmp_path, network, "stubborn")
+    folder = held.until("started", "started")
     held.launcher.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    time.sleep(1)
+
+    assert held.launcher.poll() is None
+
     held.launcher.send_signal(signal.SIGINT)
 
-    assert 130 == held.launcher.wait(timeout=10)
+    assert 130 == held.launcher.wait(timeout=15)
     assert held.gone(folder)
+
+    held.close()
 
 
 def test_side_by_side(tmp_path: Path) -> None:
@@ -168,10 +188,8 @@ def test_side_by_side(tmp_path: Path) -> None:
     assert 0 == second.launcher.wait(timeout=15)
     assert second.gone(folders[1])
 
-    first.launcher.wait()
-    for each in (first, second):
-        if each.launcher.stderr:
-            each.launcher.stderr.close()
+    first.close()
+    second.close()
 
 
 def sessions(folder: Path) -> set[int]:

@@ -133,6 +133,35 @@ def test_ranks_of_a_node() -> None:
     assert "Worker_PP1_TP0" == layout.name(2)
 
 
+def test_ranks_of_data_parallel_engines() -> None:
+    """Whole engines on each node: the second node holds the engines from its start rank on, and finds the leader's."""
+    shared = [
+        "-tp",
+        "2",
+        "-dp",
+        "4",
+        "-dpl",
+        "2",
+        "--data-parallel-address",
+        "10.0.0.1",
+        "--data-parallel-rpc-port",
+        "77",
+    ]
+    leader = Layout.from_arguments(serve(*shared), Settings())
+    worker = Layout.from_arguments(serve(*shared, "--headless", "--data-parallel-start-rank", "2"), Settings())
+
+    assert ([0, 1, 2, 3], [4, 5, 6, 7]) == ([*leader.ranks], [*worker.ranks])
+    assert ("10.0.0.1", 77) == worker.master
+    assert leader.fingerprint == worker.fingerprint
+
+
+@pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "--data-parallel-external-lb", "--data-parallel-rank=1"])
+def test_layouts_beyond_the_standin(flag: str) -> None:
+    """It says so instead of behaving otherwise than the engine."""
+    with pytest.raises(ConfigError, match="beyond it; use the real engine"):
+        Layout.from_arguments(serve("-dp", "2", flag), Settings())
+
+
 def test_shape_comes_from_a_local_model(tmp_path: Path) -> None:
     """A folder with a config.json says how many heads there are."""
     (tmp_path / "config.json").write_text('{"num_attention_heads": 6}')

@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from lockstep.rehearse import processes
+from lockstep.rehearse.waiting import happens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,5 +143,4 @@ class Container:
                     tell(line.decode(errors="replace").removeprefix(OWN_WORDS))
             if last:
                 return
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.ended.wait(), 0.2)
+            await happens(self.ended, 0.2)

@@ -8,6 +8,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, TypeAlias
 
+from lockstep.errors import LockstepError
 from lockstep.rehearse import real_engine, tree
 from lockstep.standin.install import install
 
@@ -52,6 +53,7 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float])
     path = os.pathsep.join([str(commands), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
     if kind == "real":
         return _real(group, commands, common | {"PATH": path})
+    _must_be_known(group)
     install(folder / "standin")
     _script(commands / "vllm", WRAPPER.format(program=shlex.quote(str(folder / "standin" / "vllm"))))
     _script(commands / "python3", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
@@ -67,10 +69,24 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float])
     return environment
 
 
+def contract(group: Group) -> dict[str, str]:
+    """Return the plain values in the environment of the leader's engine container."""
+    entries = tree.items(group.pod(0).container(), "env")
+    return {tree.text(each, "name"): tree.text(each, "value") for each in entries}
+
+
+def _must_be_known(group: Group) -> None:
+    given = contract(group)
+    engine, executor = given.get("LOCKSTEP_ENGINE"), given.get("LOCKSTEP_EXECUTOR", "mp")
+    if (engine, executor) != ("vllm", "mp"):
+        raise LockstepError(
+            f"the stand-in engine speaks vllm with the executor mp, and this group runs {engine} with {executor}: "
+            "rehearse it with --engine real where that is installed, or with engine.name vllm"
+        )
+
+
 def _real(group: Group, commands: Path, common: dict[str, str]) -> Environment:
-    container = group.pod(0).container()
-    entries = {tree.text(each, "name"): tree.text(each, "value") for each in tree.items(container, "env")}
-    per_node = int(entries.get("LOCKSTEP_GPUS_PER_NODE") or 1)
+    per_node = int(contract(group).get("LOCKSTEP_GPUS_PER_NODE") or 1)
     parts = real_engine.shares(os.environ, group.size, per_node)
     _script(commands / "vllm", WRAPPER.format(program=shlex.quote(str(parts[0].engine.bin / "vllm"))))
     shares = [part.environment(common) for part in parts]

@@ -6,6 +6,8 @@ import asyncio
 import json
 from dataclasses import dataclass
 
+from lockstep.rehearse.waiting import within
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -47,7 +49,7 @@ async def request(
     OSError
         When nobody answers, or no HTTP (``TimeoutError`` when it takes too long).
     """
-    return await asyncio.wait_for(_ask(address, port, path, body, headers or {}), timeout)
+    return await within(timeout, _ask(address, port, path, body, headers or {}))
 
 
 async def _ask(address: str, port: int, path: str, body: object, headers: dict[str, str]) -> Answer:

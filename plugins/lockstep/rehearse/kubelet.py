@@ -15,6 +15,7 @@ from lockstep.rehearse.environment import command_line, container_environment
 from lockstep.rehearse.expand import expand
 from lockstep.rehearse.probe import Probe, Result
 from lockstep.rehearse.volumes import Volumes
+from lockstep.rehearse.waiting import happens, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,8 +101,7 @@ class Kubelet:
         others += [tree.text(each, "name") for each in tree.items(self.pod.spec, "containers") if each is not self.spec]
         if others:
             self.tell("note", f"not run, their images are not here: {', '.join(others)}")
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._deleting.wait(), delay)
+        await happens(self._deleting, delay)
         while not self._deleting.is_set():
             began = self._timeline.now()
             await self._live()
@@ -140,9 +140,7 @@ class Kubelet:
             seconds = min(BACKOFF_MOST, BACKOFF_FIRST * 2 ** (self.status.restarts - 1))
             self._set(phase="BackOff")
             self.tell("backoff", f"CrashLoopBackOff: the container starts again in {seconds:.0f} s")
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._deleting.wait(), seconds)
-        if not self._deleting.is_set():
+        if not await happens(self._deleting, seconds):
             self.status.restarts += 1
             self._changed()
 
@@ -214,11 +212,9 @@ class Kubelet:
         self.tell("killing", f"{why}; grace period {grace:.0f} s")
         deadline = self._timeline.now() + grace
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._pre_stop(container), grace)
+            await within(grace, self._pre_stop(container))
         container.signal(signal.SIGTERM)
-        try:
-            await asyncio.wait_for(container.ended.wait(), max(0.0, deadline - self._timeline.now()))
-        except asyncio.TimeoutError:
+        if not await happens(container.ended, max(0.0, deadline - self._timeline.now())):
             self.tell("killing", f"still there after {grace:.0f} s: SIGKILL")
             container.kill()
             await container.ended.wait()

@@ -26,6 +26,7 @@ UNSHARE = ("unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "
 # Is everything there that the pods will need: nested namespaces, a bridge, links, mounts?
 TRIAL = (
     "ip link add pods type bridge && ip link add pod0 type veth peer name eth0 && ip link set pod0 master pods && "
+    "ip link set pods up && ip link set pod0 up && ip link set eth0 up && bridge link set dev pod0 state 0 && "
     "mount --bind /etc/hosts /etc/hosts && mount -t tmpfs tmpfs /dev/shm && "
     "unshare --net --mount --ipc --uts -- unshare --pid --fork --mount-proc true"
 )
@@ -35,7 +36,7 @@ def namespaces() -> list[str] | None:
     """Return the command that starts a program in namespaces of its own; None where that is not allowed."""
     own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     command = [UNSHARE[0], *own, *UNSHARE[1:], "--"]
-    if not all(shutil.which(each) for each in ("unshare", "nsenter", "ip", "mount")):
+    if not all(shutil.which(each) for each in ("unshare", "nsenter", "ip", "bridge", "mount")):
         return None
     done = subprocess.run([*command, "sh", "-c", TRIAL], capture_output=True, check=False)
     return command if done.returncode == 0 else None

@@ -153,8 +153,9 @@ class NamespacePlace:
 
     def cut(self, *, off: bool) -> None:
         """Let the bridge drop what comes from and goes to the pod, without a sign to anyone."""
-        disabled, forwarding = 0, 3  # linux/if_bridge.h
-        _ip(f"link set {self.port} type bridge_slave state {disabled if off else forwarding}")
+        disabled, forwarding = "0", "3"  # linux/if_bridge.h
+        state = disabled if off else forwarding
+        subprocess.run(["bridge", "link", "set", "dev", self.port, "state", state], check=True)
 
     def remove(self) -> None:
         """End the sandbox: the kernel takes the rest with it."""

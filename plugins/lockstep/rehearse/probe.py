@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from lockstep.errors import LockstepError
 from lockstep.rehearse import http, tree
+from lockstep.rehearse.waiting import within
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from lockstep.rehearse.tree import Node
 
@@ -80,7 +81,7 @@ class Probe:
 
     async def _execute(self, execute: Execute) -> Result:
         try:
-            code = await asyncio.wait_for(execute(tree.words(self.spec, "exec", "command")), self.timeout)
+            code = await within(self.timeout, execute(tree.words(self.spec, "exec", "command")))
         except asyncio.TimeoutError:
             return Result(False, f"command timed out after {self.timeout:g} s")
         return Result(code == 0, f"command ended with {code}")
@@ -99,7 +100,7 @@ class Probe:
 
     async def _connect(self, host: str, port: int) -> Result:
         try:
-            _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), self.timeout)
+            _, writer = await within(self.timeout, asyncio.open_connection(host, port))
         except (OSError, asyncio.TimeoutError) as error:
             return Result(False, f"port {port}: {reason(error)}")
         writer.close()
@@ -152,4 +153,4 @@ def reason(error: BaseException) -> str:
 
 
 if TYPE_CHECKING:
-    Execute = Callable[[list[str]], Awaitable[int]]
+    Execute = Callable[[list[str]], Coroutine[object, object, int]]

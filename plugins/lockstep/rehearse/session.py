@@ -165,12 +165,21 @@ class Session:
             return
         tasks = early + [asyncio.create_task(self._later(each)) for each in late]
         lasts = {task: each for task, each in zip(tasks[len(early) :], late, strict=True) if each.seconds is not None}
-        await self._gather([task for task in tasks if task not in lasts])
-        began = max((e.at for e in self._timeline.events if e.kind == "fault"), default=self._timeline.now())
-        for task, fault in lasts.items():
-            if fault.kind in ("cut", "stop"):
-                await self._gather([task])
+        client = asyncio.create_task(self._client())
+        try:
+            await self._gather([task for task in tasks if task not in lasts])
+            began = max((e.at for e in self._timeline.events if e.kind == "fault"), default=self._timeline.now())
+            await self._gather([*lasts])
+        finally:
+            client.cancel()
         await self._until_serving(began, [each for each in late if each.ends_container])
+
+    async def _client(self) -> None:
+        """Ask once a second while things go wrong, and tell what a client sees."""
+        while True:
+            await asyncio.sleep(1.0)
+            found = await self._ask(TRY_SECONDS)
+            self._timeline.add("request", "served" if found.ok else f"not served: {found.text}")
 
     async def _gather(self, tasks: list[asyncio.Task[None]]) -> None:
         while any(not task.done() for task in tasks):

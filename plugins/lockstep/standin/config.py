@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Flags that may differ between the ranks of one group; all others shape the model's steps.
 PER_RANK = (
-    "headless node_rank host port uds api_key api_server_count disable_access_log_for_endpoints shutdown_timeout "
+    "headless node_rank data_parallel_start_rank host port uds api_key api_server_count "
+    "disable_access_log_for_endpoints shutdown_timeout "
     "disable_uvicorn_access_log uvicorn_log_level root_path ssl_keyfile ssl_certfile ssl_ca_certs "
     "enable_log_requests disable_log_requests max_log_len served_model_name"
 )
@@ -59,8 +60,8 @@ class Layout:
     ----------
     world : int
         Ranks of the group, one per GPU: tensor x pipeline x prefill context x data.
-    local : int
-        Ranks on this node; this node holds ``node_rank * local`` and the following.
+    first, local : int
+        The first rank on this node, and how many it holds.
     fingerprint : str
         Of all flags that must be the same on every rank.
     """
@@ -71,8 +72,8 @@ class Layout:
     tensor: int
     pipeline: int
     world: int
+    first: int
     local: int
-    nodes: int
     node_rank: int
     master: tuple[str, int]
     fingerprint: str
@@ -80,7 +81,12 @@ class Layout:
     @property
     def ranks(self) -> range:
         """The ranks of this node."""
-        return range(self.node_rank * self.local, (self.node_rank + 1) * self.local)
+        return range(self.first, self.first + self.local)
+
+    @property
+    def alone(self) -> bool:
+        """Whether this node holds all ranks."""
+        return self.local == self.world
 
     def name(self, rank: int) -> str:
         """Return a worker's name as the engine's log has it, e.g. ``Worker_PP1_TP0``."""
@@ -111,11 +117,21 @@ class Layout:
         shape = Shape.of(model, chosen)
         _check_nodes(nodes, node_rank, world, given.get("distributed_executor_backend"), pipeline)
         _check_model(shape, tensor, number("max_model_len", -1))
+        if any(given.get(f"data_parallel_{each}") for each in ("hybrid_lb", "external_lb", "rank")):
+            raise ConfigError("stand-in: hybrid and external load balancing are beyond it; use the real engine")
         if arguments.headless and number("api_server_count", 0) > 0:
             raise ConfigError("ValueError: api_server_count cannot be used with headless mode")
         shared = {name: value for name, value in given.items() if name not in PER_RANK.split()}
         digest = hashlib.blake2b(json.dumps(shared, sort_keys=True, default=str).encode(), digest_size=8)
         limit = number("max_model_len", -1)
+        local, first = world // nodes, node_rank * (world // nodes)
+        master = (str(given.get("master_addr") or "127.0.0.1"), number("master_port", 29501))
+        if given.get("data_parallel_address") and nodes == 1:
+            # Whole engines on each node: the leader gathers them under another name.
+            engine = tensor * pipeline * context
+            local = engine * number("data_parallel_size_local", data)
+            first = engine * number("data_parallel_start_rank", 0)
+            master = (str(given["data_parallel_address"]), number("data_parallel_rpc_port", 29550))
         return cls(
             model=model,
             served=tuple(arguments.served_model_name or [model]),
@@ -123,10 +139,10 @@ class Layout:
             tensor=tensor,
             pipeline=pipeline,
             world=world,
-            local=world // nodes,
-            nodes=nodes,
+            first=first,
+            local=local,
             node_rank=node_rank,
-            master=(str(given.get("master_addr") or "127.0.0.1"), number("master_port", 29501)),
+            master=master,
             fingerprint=digest.hexdigest(),
         )
 

@@ -127,7 +127,7 @@ class Core:
             self._waiting.modify(wire, selectors.EVENT_READ, lambda _, rank=rank: self._hear_rank(rank))
         if not self._gathered and len(self._ranks) == self._layout.world and not self._strange:
             self._gathered = True
-            say("EngineCore", f"{self._layout.world} ranks on {self._layout.nodes} node(s) are here, loading the model")
+            say("EngineCore", f"all {self._layout.world} ranks are here, loading the model")
             for rank in self._ranks:
                 self._tell(rank, {"go": True})
 
@@ -225,7 +225,7 @@ class Core:
 
 def _listen(layout: Layout) -> socket.socket:
     """Open the master port; where no other node has to find it, any port will do."""
-    host, port = layout.master if layout.nodes > 1 else ("127.0.0.1", 0)
+    host, port = ("127.0.0.1", 0) if layout.alone else layout.master
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=256)
     listener.setblocking(False)

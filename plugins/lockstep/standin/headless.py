@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def run_headless(arguments: argparse.Namespace, layout: Layout, chosen: Settings) -> int:
     """Start this node's workers and wait: for TERM, or for one of them to end."""
-    if layout.node_rank == 0:
+    if layout.first == 0:
         say(
             "headless",
             f"Launching {layout.world // layout.tensor // layout.pipeline or 1} data parallel engine(s) in headless "
@@ -34,7 +34,7 @@ def run_headless(arguments: argparse.Namespace, layout: Layout, chosen: Settings
     signal.signal(signal.SIGCHLD, lambda *_: None)  # wakes the sleep below
     workers = Workers(layout, chosen, float(timeout))
     control = Control(chosen.control)
-    say("headless", f"node {layout.node_rank} of {layout.nodes}: ranks {[*layout.ranks]} wait for {layout.master}")
+    say("headless", f"ranks {[*layout.ranks]} of {layout.world} wait for {layout.master}")
     born_of = os.getppid()
     orphaned_at = None
     while not asked:
