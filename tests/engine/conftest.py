@@ -47,12 +47,9 @@ def real_engine() -> RealEngine:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Wait until no other test of this run has an engine group: each needs 4 GB and both cores."""
-    folder = tmp_path_factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        folder = folder.parent
-    with (folder / "engine.lock").open("w") as lock:
+def alone(real_engine: RealEngine) -> Iterator[None]:
+    """Wait until no other test on this machine has an engine group: each needs 4 GB and both cores."""
+    with (real_engine.folder / "group.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
