@@ -9,7 +9,7 @@ import pytest
 from lockstep import render, share
 from lockstep.inputs import Input
 from lockstep.rehearse.faults import parse_fault
-from lockstep.rehearse.launcher import rehearse
+from lockstep.rehearse.launcher import namespaces, rehearse
 
 from .builders import plan
 
@@ -41,7 +41,9 @@ group: {nodes: 1, gpusPerNode: 2}
 def rehearsed(folder: Path, values: str, *faults: str, supervisor: bool = True) -> Report:
     """Render values with Helm and rehearse them."""
     file = folder / "model.yaml"
-    file.write_text(f"{values}{QUICK}\nsupervisor: {{enabled: {str(supervisor).lower()}, stallSeconds: 10}}\n")
+    file.write_text(
+        f"{values}{QUICK}\nsupervisor: {{enabled: {str(supervisor).lower()}, stallSeconds: 10, deadlineSeconds: 3}}\n"
+    )
     given = Input(file, (), share.folder("charts") / "serving", "model", "default")
     return rehearse(plan(render.objects(given), faults=tuple(map(parse_fault, faults)), timeout=60.0))
 
@@ -86,6 +88,16 @@ def test_hang_with_a_healthy_face(tmp_path: Path) -> None:
 
     assert ("", True) == (report.error, report.ok)
     assert 0 == restarts(report)
+
+
+@pytest.mark.skipif(namespaces() is None, reason="needs iproute2 and root or user namespaces")
+def test_cut_is_fenced_and_healed(tmp_path: Path) -> None:
+    """Past the deadline both sides stop their engines; healed, they meet again without a container restart."""
+    report = rehearsed(tmp_path, TWO_NODES, "cut worker@0 for=8")
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+    assert {0, 1} == {event.rank for event in report.events if "-silent" in event.text}
 
 
 def test_scripts_that_change_under_a_running_group(tmp_path: Path) -> None:

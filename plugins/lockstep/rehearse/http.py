@@ -67,6 +67,8 @@ async def _ask(address: str, port: int, path: str, body: object, headers: dict[s
 
 
 def _parse(raw: bytes) -> Answer:
+    if not raw:
+        raise ConnectionError("closed without an answer")
     head, _, rest = raw.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split()
