@@ -31,11 +31,11 @@ def test_name_that_comes_late(worker: Pod) -> None:
 def test_name_that_never_comes(worker: Pod) -> None:
     """The wait ends with startup.seconds, non-zero, and says what to look at."""
     began = time.monotonic()
-    ended = worker.set(STUB_MISSES="100000", STARTUP_SECONDS="2").run("engine")
+    ended = worker.set(STUB_MISSES="100000", STARTUP_SECONDS="6").run("engine")
 
     assert 64 == ended.code
-    assert "did not resolve in 2 s (startup.seconds)" in ended.stderr
-    assert 1 < time.monotonic() - began < 10
+    assert "did not resolve in 6 s (startup.seconds)" in ended.stderr
+    assert 5 < time.monotonic() - began < 20
     assert "" == ended.stdout
 
 

@@ -91,6 +91,8 @@ def node() -> Iterator[list[str]]:
     try:
         for step in (
             "link add ens5 type veth peer name other",
+            "addr add 10.9.9.9/24 dev other",
+            "link set other up",
             "addr add 10.1.2.3/24 dev ens5",
             "addr add 10.1.2.4/24 dev ens5",
             "addr add fd00::7/64 dev ens5 nodad",
