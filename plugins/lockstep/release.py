@@ -171,6 +171,14 @@ class Rollout:
 
 
 @dataclass(frozen=True)
+class Queue:
+    """The queue of the groups, as the values say it: its name and the priority there."""
+
+    name: str | None
+    priority_class: str | None
+
+
+@dataclass(frozen=True)
 class Weights:
     """Where the pods read the model's weights: the source, and the other keys that were given."""
 
@@ -206,6 +214,7 @@ class Section:
     volume_mounts: Table
     probes: Table
     node_selector: Table
+    given: bool
 
 
 @dataclass(frozen=True)
@@ -239,6 +248,7 @@ class Release:
     group: Group
     layout: Layout
     rollout: Rollout
+    queue: Queue
     weights: Weights
     network: Network
     supervisor: Supervisor
@@ -312,6 +322,7 @@ def build(given: Input, values: Values) -> Release:
             str(rollout["maxSurge"]),
             whole(rollout["partition"]),
         ),
+        queue=_queue(table(values, "queue")),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
         network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
         supervisor=_supervisor(table(values, "supervisor")),
@@ -368,6 +379,10 @@ def _layout(named: Table, group: Table, facts: EngineFacts) -> Layout:
     return replace(layout, expert=layout.stage if expert == "all" else whole(expert or 1))
 
 
+def _queue(values: Table) -> Queue:
+    return Queue(text(values, "name"), text(values, "priorityClass"))
+
+
 def _supervisor(values: Table) -> Supervisor:
     return Supervisor(bool(values["enabled"]), whole(values["heartbeatSeconds"]), whole(values["deadlineSeconds"]))
 
@@ -381,6 +396,7 @@ def _section(name: str, values: Table) -> Section:
         given_entries(values, "volumeMounts"),
         given_entries(values, "probes"),
         table(values, "nodeSelector"),
+        any(value is not None for value in values.values()),
     )
 
 

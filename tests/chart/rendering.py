@@ -73,9 +73,15 @@ class Rendered:
             if item["kind"] == "LeaderWorkerSet":
                 group = item["spec"]["leaderWorkerTemplate"]
                 return {"leader": group["leaderTemplate"], "worker": group["workerTemplate"]}
-            if item["kind"] == "Deployment":
-                return {"leader": item["spec"]["template"]}
+            if item["kind"] in ("Deployment", "StatefulSet"):
+                template = item["spec"]["template"]
+                return {template["metadata"]["labels"]["lockstep/role"]: template}
         raise AssertionError("no stack was rendered")
+
+    def stack(self) -> list[Object]:
+        """Return the objects that run the groups."""
+        kinds = ("LeaderWorkerSet", "Deployment", "StatefulSet")
+        return [item for item in self.objects if item["kind"] in kinds]
 
     def pod(self, role: str = "leader") -> Object:
         """Return the pod spec of a role."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.queues import queue_of, set_quota
 from tests.cluster.release import is_ready
 from tests.cluster.waiting import calm, eventually
 
@@ -21,30 +22,9 @@ pytestmark = pytest.mark.usefixtures("kueue")
 
 @pytest.fixture
 def queue(release: Release) -> Iterator[str]:
-    """Give a local queue with quota for 8 GPUs; its cluster-wide parts are named like the namespace."""
-    name = release.namespace
-    quota = [
-        {"name": "cpu", "nominalQuota": 100},
-        {"name": "nvidia.com/gpu", "nominalQuota": 8},
-    ]
-    group = {"coveredResources": [each["name"] for each in quota], "flavors": [{"name": name, "resources": quota}]}
-    mine = {"matchLabels": {"kubernetes.io/metadata.name": name}}
-    objects = [
-        kueue_object("ResourceFlavor", name, {}),
-        kueue_object("ClusterQueue", name, {"namespaceSelector": mine, "resourceGroups": [group]}),
-        kueue_object("LocalQueue", "serving", {"clusterQueue": name}),
-    ]
-    for item in objects:
-        release.cluster.kubectl("create", std_input=json.dumps(item), namespace=name)
-    yield "serving"
-    release.cluster.kubectl("delete statefulset --all", namespace=name)
-    release.cluster.kubectl(f"delete clusterqueue {name} --wait=false")
-    release.cluster.kubectl(f"delete resourceflavor {name} --wait=false")
-
-
-def kueue_object(kind: str, name: str, spec: Manifest) -> Manifest:
-    """Give an object of Kueue's own API."""
-    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    """Give a local queue with quota for 8 GPUs."""
+    with queue_of(release, 8) as name:
+        yield name
 
 
 def gang(queue: str) -> Manifest:
@@ -75,8 +55,7 @@ def test_a_gang_waits_whole_and_starts_whole(release: Release, queue: str) -> No
     eventually("two pods", lambda: len(release.get("pods")) == 2)
     waiting = calm("the pods", lambda: [pod["spec"].get("nodeName") for pod in release.get("pods")])
 
-    more = '[{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota","value":16}]'
-    release.cluster.kubectl(f"patch clusterqueue {release.namespace} --type=json --patch={more}")
+    set_quota(release, 16)
     eventually("both to be Ready", lambda: [is_ready(pod) for pod in release.get("pods")] == [True, True])
 
     assert [None, None] == waiting

@@ -42,8 +42,17 @@ lockstep/role: {{ .role }}
 {{- if include "serving.everyPodServes" . }}
 {{- include "serving.selector" . }}
 {{- else }}
-{{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
+{{- include (printf "serving.stack.%s.leader" .Values.stack.name) . }}
 {{- end }}
+{{- end }}
+
+{{- /* serving.equalities: the leaders' selector as kubectl takes it. Context: root. */}}
+{{- define "serving.equalities" -}}
+{{- $equalities := list }}
+{{- range $label, $value := include (printf "serving.stack.%s.leader" .Values.stack.name) . | fromYaml }}
+{{- $equalities = append $equalities (printf "%s=%s" $label $value) }}
+{{- end }}
+{{- join "," $equalities }}
 {{- end }}
 
 {{- /* serving.serviceAccountName: the pods' ServiceAccount. Context: root. */}}

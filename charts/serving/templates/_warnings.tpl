@@ -20,9 +20,10 @@ OPS010 every new pod downloads the whole model from the hub; use weights.source 
 {{- if and (eq $replicas 1) (not (gt (int (include "serving.rollout" . | fromJson).surge) 0)) }}
 OPS011 one replica: an upgrade means downtime of a model load; a second replica avoids it, or (on stack deployment) rollout.maxSurge: 1 with spare nodes
 {{- end }}
-{{- if and (gt $replicas 1) (gt $layout.nodes 1.0) }}
+{{- if and (gt $replicas 1) (gt $layout.nodes 1.0) (eq (include "serving.queue.manager" .) "none") }}
 STK007 {{ $replicas }} groups of {{ $layout.nodes }} pods without gang scheduling: with too few nodes all may get a part and none all of it
 {{- end }}
+{{- include (printf "serving.stack.%s.warnings" .Values.stack.name) . }}
 {{- if has "IPC_LOCK" (($security.capabilities | default dict).add | default list) }}
 SEC001 the engine container adds IPC_LOCK, so its namespace needs the Pod Security level privileged
 {{- end }}

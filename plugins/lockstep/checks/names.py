@@ -64,13 +64,22 @@ def _budget(release: Release) -> tuple[int, str]:
     """Say how long the name may be on this stack, and why.
 
     On LeaderWorkerSet each group's workers are a StatefulSet ``<name>-<group>``, whose pods carry the label
-    ``<name>-<group>-<hash>`` with a hash of up to 10 characters (kubernetes-sigs/lws#410).
+    ``<name>-<group>-<hash>`` with a hash of up to 10 characters (kubernetes-sigs/lws#410). On stack kueue the pods
+    carry the name of their Workload, made of the kind, the set's name and five characters (kueue v0.17
+    pkg/controller/jobframework/workload_names.go).
     """
     if release.stack.name == "deployment":
         suffix = len("-api")
         return _LABEL - suffix, f"{_LABEL} characters of a Service name less {suffix} for -api"
-    last = max(1, release.rollout.replicas + release.rollout.surge) - 1
+    surge = release.rollout.surge if release.stack.name == "lws" else 0
+    last = max(1, release.rollout.replicas + surge) - 1
     digits = len(str(last))
+    if release.stack.name == "kueue":
+        rest = len("statefulset-") + len("-") + len("-revise") + len("-") + 5
+        return _LABEL - rest - digits, (
+            f"Kueue labels pods statefulset-<name>-<group>-<revision>-<hash>: {_LABEL} characters less {rest} for the "
+            f"rest and {digits} for group {last}"
+        )
     rest = len("-") + len("-") + 10
     return _LABEL - rest - digits, (
         f"LeaderWorkerSet labels its workers <name>-<group>-<hash>: {_LABEL} characters less {rest} for the rest and "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
 
@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lockstep.release import Release
+
+# What a stack does on a change, where it leaves no choice.
+_PLAIN: Final = {"kueue": "on stack kueue a change replaces all groups together"}
+_WITHOUT_GANG: Final = ("lws", "deployment")
 
 
 def foreign_blocks(release: Release) -> Iterator[Finding]:
@@ -51,10 +55,57 @@ def partition(release: Release) -> Iterator[Finding]:
         )
 
 
+def plain_rollout(release: Release) -> Iterator[Finding]:
+    """Refuse a choice of how to replace groups where the stack has none."""
+    what = _PLAIN.get(release.stack.name)
+    rollout = release.rollout
+    given = {
+        "maxUnavailable": rollout.max_unavailable,
+        "maxSurge": rollout.max_surge,
+        "partition": str(rollout.partition),
+    }
+    for key, default in (("maxUnavailable", "1"), ("maxSurge", "0"), ("partition", "0")):
+        if what and given[key] != default:
+            yield Finding(
+                "STK006",
+                f"rollout.{key}",
+                f"rollout.{key} is {given[key]}, but {what}",
+                "Remove it, or set stack.name: lws.",
+                {f"rollout.{key}": given[key], "stack.name": release.stack.name},
+            )
+
+
+def one_template(release: Release) -> Iterator[Finding]:
+    """Refuse settings of a role where one template makes the pods of all ranks."""
+    nodes = release.group.nodes
+    for section in release.sections:
+        if release.stack.name == "kueue" and nodes > 1 and section.name != "pod" and section.given:
+            yield Finding(
+                "STK013",
+                section.name,
+                f"{section.name} is set, but on stack kueue one template makes all {nodes} pods of a group",
+                "Move it to pod, or set stack.name: lws.",
+                {"stack.name": "kueue", "group.nodes": nodes},
+            )
+
+
+def groups_replaced_together(release: Release) -> Iterator[Finding]:
+    """Warn that an upgrade takes all groups at once."""
+    replicas = release.rollout.replicas
+    if release.stack.name == "kueue" and replicas > 1:
+        yield Finding(
+            "STK012",
+            "replicas",
+            f"an upgrade replaces all {replicas} groups together, which means downtime of a model load",
+            "Split them over several releases, or set stack.name: lws.",
+            {"stack.name": "kueue", "replicas": replicas},
+        )
+
+
 def groups_without_gang(release: Release) -> Iterator[Finding]:
     """Warn that pods of several groups compete for nodes one by one."""
     replicas, nodes = release.rollout.replicas, release.group.nodes
-    if replicas > 1 and nodes > 1:
+    if release.stack.name in _WITHOUT_GANG and replicas > 1 and nodes > 1:
         yield Finding(
             "STK007",
             "replicas",

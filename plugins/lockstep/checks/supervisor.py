@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
 from lockstep.release import table
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lockstep.release import Release
+
+_ON_LOSS: Final = "stack.lws.onPodLoss"
 
 
 def heartbeats(release: Release) -> Iterator[Finding]:
@@ -32,13 +34,21 @@ def heartbeats(release: Release) -> Iterator[Finding]:
 
 def replaced_pods(release: Release) -> Iterator[Finding]:
     """Refuse to replace a single pod when nothing joins it to its group again."""
-    replaces = table(release.stack.blocks, "lws").get("onPodLoss") == "replace"
-    if release.stack.name == "lws" and replaces and release.group.nodes > 1 and not release.supervisor.enabled:
+    path = _replaces_a_pod(release)
+    if path and release.group.nodes > 1 and not release.supervisor.enabled:
+        chosen = "replace" if path == _ON_LOSS else release.stack.name
         yield Finding(
             "STK008",
-            "stack.lws.onPodLoss",
-            "stack.lws.onPodLoss is replace, but supervisor.enabled is false: nothing would join the new pod to its "
-            "group again",
-            "Set onPodLoss: recreate, or supervisor.enabled: true.",
-            {"stack.lws.onPodLoss": "replace", "supervisor.enabled": False},
+            path,
+            f"{path} is {chosen}, but supervisor.enabled is false: nothing would join a replaced pod to its group "
+            "again",
+            "Set supervisor.enabled: true" + (", or onPodLoss: recreate." if path == _ON_LOSS else "."),
+            {path: chosen, "supervisor.enabled": False},
         )
+
+
+def _replaces_a_pod(release: Release) -> str:
+    """Give the key by which a lost pod is replaced alone; empty when its whole group is."""
+    if release.stack.name == "lws":
+        return _ON_LOSS if table(release.stack.blocks, "lws").get("onPodLoss") == "replace" else ""
+    return "stack.name" if release.stack.name == "kueue" else ""

@@ -1,15 +1,16 @@
 {{- /* The pod template, the same for every stack. A stack's template includes serving.podTemplate once for each role. */}}
 
-{{- /* serving.podTemplate: metadata and spec. Context: dict root, role. */}}
+{{- /* serving.podTemplate: metadata and spec. Context: dict root, role, and group where the pods of one are labelled. */}}
 {{- define "serving.podTemplate" -}}
 {{- $pod := include "serving.pod" . | fromJson }}
-{{- $context := dict "root" .root "role" .role "pod" $pod -}}
+{{- $marks := include "serving.queue.marks" . | fromJson }}
+{{- $context := dict "root" .root "role" .role "group" .group "pod" $pod -}}
 metadata:
   labels:
     {{- include "serving.podLabels" $context | nindent 4 }}
   annotations:
     lockstep/launch-checksum: {{ include "serving.launchFiles" .root | sha256sum }}
-    {{- with $pod.annotations }}
+    {{- with merge ($pod.annotations | default dict) ($marks.podAnnotations | default dict) }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
@@ -30,9 +31,12 @@ spec:
 {{- toJson $pod }}
 {{- end }}
 
-{{- /* serving.podLabels: labels of a pod. Nothing here changes with a version. Context: dict root, role, pod. */}}
+{{- /* serving.podLabels: labels of a pod. Nothing here changes with a version. Context: dict root, role, group, pod. */}}
 {{- define "serving.podLabels" -}}
 {{- include "serving.roleSelector" . }}
+{{- with .group }}
+lockstep/group: {{ . | quote }}
+{{- end }}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .role }}

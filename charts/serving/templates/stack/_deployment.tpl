@@ -1,5 +1,15 @@
 {{- /* Stack deployment: groups of one pod. */}}
 
+{{- /* serving.stack.deployment.queues: managers that fit, the default first. Context: root. */}}
+{{- define "serving.stack.deployment.queues" -}}
+none
+{{- end }}
+
+{{- /* serving.stack.deployment.leader: what finds the leaders. Context: root. */}}
+{{- define "serving.stack.deployment.leader" -}}
+{{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
+{{- end }}
+
 {{- /* serving.stack.deployment.contract: the pod is its own leader. Context: root. */}}
 {{- define "serving.stack.deployment.contract" -}}
 - {name: LOCKSTEP_GROUP, value: {{ .Release.Namespace }}/$(LOCKSTEP_POD_NAME)}
@@ -17,4 +27,8 @@ STK001 group.nodes is {{ int .Values.group.nodes }}, but a Deployment runs each 
 {{- if gt (int .Values.rollout.partition) 0 }}
 STK006 rollout.partition is {{ int .Values.rollout.partition }}, but a Deployment has no partition; remove it, or set stack.name: lws
 {{- end }}
+{{- end }}
+
+{{- /* serving.stack.deployment.warnings: what works on this stack, but costs something. Context: root. Gives lines. */}}
+{{- define "serving.stack.deployment.warnings" -}}
 {{- end }}

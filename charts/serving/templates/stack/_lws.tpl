@@ -1,5 +1,15 @@
 {{- /* Stack lws: a LeaderWorkerSet. Facts: kubernetes-sigs/lws v0.8 to v0.10. */}}
 
+{{- /* serving.stack.lws.queues: managers that fit, the default first. Context: root. */}}
+{{- define "serving.stack.lws.queues" -}}
+none
+{{- end }}
+
+{{- /* serving.stack.lws.leader: what finds the leaders. Context: root. */}}
+{{- define "serving.stack.lws.leader" -}}
+{{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
+{{- end }}
+
 {{- /* serving.stack.lws.contract: rank, size and leader come from the variables that LeaderWorkerSet puts in front of ours.
        Context: root. */}}
 {{- define "serving.stack.lws.contract" -}}
@@ -24,8 +34,11 @@
 {{- if and (gt $rollout.replicas 0.0) (eq $rollout.unavailable 0.0) (gt $rollout.surge 0.0) (le $rollout.replicas $rollout.surge) }}
 STK004 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values.rollout.maxUnavailable }} and maxSurge {{ .Values.rollout.maxSurge }} LeaderWorkerSet never replaces the old group (seen with 0.8); set rollout.maxUnavailable: 1, or replicas above maxSurge
 {{- end }}
-{{- $loss := (.Values.stack.lws).onPodLoss }}
-{{- if and (eq (toString $loss) "replace") (gt (int .Values.group.nodes) 1) (not .Values.supervisor.enabled) }}
-STK008 stack.lws.onPodLoss is replace, but supervisor.enabled is false: nothing would join the new pod to its group again; set onPodLoss: recreate, or supervisor.enabled: true
+{{- if eq (toString (.Values.stack.lws).onPodLoss) "replace" }}
+{{- include "serving.rule.supervisor" (list . "stack.lws.onPodLoss is replace") }}
 {{- end }}
+{{- end }}
+
+{{- /* serving.stack.lws.warnings: what works on this stack, but costs something. Context: root. Gives lines. */}}
+{{- define "serving.stack.lws.warnings" -}}
 {{- end }}

@@ -55,3 +55,23 @@ STK005 {{ $section }}.{{ $field }} sets {{ $key }}, which is not for the values 
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{- /* serving.rule.plainRollout: a stack without a choice of how to replace groups. Context: list of root and what it
+       does instead. Gives lines. */}}
+{{- define "serving.rule.plainRollout" -}}
+{{- $what := last . }}
+{{- range $key, $default := dict "maxUnavailable" "1" "maxSurge" "0" "partition" "0" }}
+{{- $given := get (first $).Values.rollout $key | toString }}
+{{- if ne $given $default }}
+STK006 rollout.{{ $key }} is {{ $given }}, but {{ $what }}; remove it, or set stack.name: lws
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.rule.supervisor: a stack that replaces a lost pod alone. Context: list of root and the reason. Gives lines. */}}
+{{- define "serving.rule.supervisor" -}}
+{{- $root := first . }}
+{{- if and (gt (int $root.Values.group.nodes) 1) (not $root.Values.supervisor.enabled) }}
+STK008 {{ last . }}, but supervisor.enabled is false: nothing would join a replaced pod to its group again; set supervisor.enabled: true
+{{- end }}
+{{- end }}

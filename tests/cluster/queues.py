@@ -1,0 +1,50 @@
+"""Kueue's objects for a test: a queue called ``serving`` in its namespace, with a quota that can be changed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.release import Manifest, Release
+
+
+def kueue_object(kind: str, name: str, spec: Manifest) -> Manifest:
+    """Give an object of Kueue's own API."""
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+@contextmanager
+def queue_of(release: Release, gpus: int) -> Iterator[str]:
+    """Make a local queue with quota for so many GPUs; its cluster-wide parts are named like the namespace."""
+    name = release.namespace
+    quota = [
+        {"name": "cpu", "nominalQuota": 100},
+        {"name": "nvidia.com/gpu", "nominalQuota": gpus},
+    ]
+    group = {"coveredResources": [each["name"] for each in quota], "flavors": [{"name": name, "resources": quota}]}
+    mine = {"matchLabels": {"kubernetes.io/metadata.name": name}}
+    objects = [
+        kueue_object("ResourceFlavor", name, {}),
+        kueue_object("ClusterQueue", name, {"namespaceSelector": mine, "resourceGroups": [group]}),
+        kueue_object("LocalQueue", "serving", {"clusterQueue": name}),
+    ]
+    for item in objects:
+        release.cluster.kubectl("create", std_input=json.dumps(item), namespace=name)
+    try:
+        yield "serving"
+    finally:
+        release.uninstall()
+        release.cluster.kubectl("delete statefulset --all", namespace=name)
+        release.cluster.kubectl(f"delete clusterqueue {name} --wait=false")
+        release.cluster.kubectl(f"delete resourceflavor {name} --wait=false")
+
+
+def set_quota(release: Release, gpus: int) -> None:
+    """Change the quota for GPUs."""
+    path = "/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota"
+    more = json.dumps([{"op": "replace", "path": path, "value": gpus}], separators=(",", ":"))
+    release.cluster.kubectl(f"patch clusterqueue {release.namespace} --type=json --patch={more}")
