@@ -93,6 +93,7 @@ def test_streams_that_do_not_fit_are_closed(make_group: Callable[..., Group]) ->
 
     assert not stream.whole
     assert 2 < stream.ended - began < 2 + 5 + 10
+    assert "reason=drained: not all requests ended" in group.leader.text()
     assert [0, 0] == [pod.code() for pod in group.pods.values()]
 
 

@@ -45,9 +45,6 @@ launch() {
   # All its life this container runs the files it started with; the supervisor compares them with these.
   LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -L)
   export LOCKSTEP_LAUNCH_DIR
-  # A rank that this keeps out of its group starts again from the files of then (supervisor.py).
-  LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-  export LOCKSTEP_LAUNCH_DIR
   copy=$(mktemp -d "${TMPDIR:-/tmp}/lockstep.XXXXXX")
   cp -RL "$here"/* "$copy"
   : >"$copy/engine-version"
