@@ -172,7 +172,7 @@ def test_every_value_is_found_in_what_is_rendered(file: Any) -> None:
     ]
 
     # With weights from a claim the model's id is only a name, and that one is overridden.
-    expected = {".model.id"} if file is EVERYTHING else set()
+    expected = {".model.id"} if file == EVERYTHING else set()
 
     assert expected == set(lost)
 
