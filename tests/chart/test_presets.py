@@ -99,7 +99,8 @@ def test_the_node_labels_are_those_of_the_accelerator_facts() -> None:
 
     assert (
         set()
-        == {label for file in ACCELERATORS for label in load(file)["pod"].get("nodeSelector", {}).values()} - known
+        == {label for file in ACCELERATORS for label in load(file).get("pod", {}).get("nodeSelector", {}).values()}
+        - known
     )
 
 
