@@ -199,10 +199,11 @@ class Supervisor:
             self.vitals.draining.set()
         self.served = self.served or self.state == words.SERVING
         self.tell(now)
-        self.report.look(self.state, *self.situation())
         end = self.leader.finished(now) if self.leader else self.member.finished()
         if end:
             self.finish(end)
+        else:
+            self.report.look(self.state, *self.situation())
 
     def tell(self, now: float) -> None:
         """Send what the others do not know yet; heartbeats send the rest."""
