@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from ci.sim import nodes
 from ci.sim.build import built
-from ci.sim.cluster import Cluster
+from ci.sim.cluster import Cluster, clusters
 from ci.sim.component import ADDONS, CORE, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TYPES = ("sim", "kind", "existing")
 GPU_NODES = 8
@@ -26,6 +27,7 @@ PRESETS = (nodes.preset("accelerators", "h200-8"), nodes.preset("fabrics", "infi
 def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
     """Give the kubeconfig of a cluster of a type; what was started for it is ended afterwards."""
     if kind == "sim":
+        clean()
         cluster = start_simulated(f"test-{os.getpid()}")
         try:
             yield cluster.kubeconfig
@@ -36,6 +38,14 @@ def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
     if not given:
         pytest.fail(f"--cluster-type {kind} takes the cluster from --kubeconfig or KUBECONFIG, and neither is set")
     yield given
+
+
+def clean() -> None:
+    """End the clusters of runs that were killed before they could do it themselves."""
+    for old in clusters():
+        owner = re.fullmatch(r"test-(\d+)", old.name)
+        if owner and not Path("/proc", owner[1]).exists():
+            old.down()
 
 
 def start_simulated(name: str, addons: tuple[str, ...] = ADDONS) -> Cluster:

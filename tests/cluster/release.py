@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from ci.sim.folders import REPOSITORY, program
 
+from tests.cluster import server
 from tests.cluster.waiting import calm, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
 
 Manifest = dict[str, Any]
-Completed = subprocess.CompletedProcess
+Completed = subprocess.CompletedProcess[str]
 CHART = REPOSITORY / "charts" / "serving"
 EXAMPLES = sorted((REPOSITORY / "values" / "examples").glob("*.yaml"))
 GROUP = "leaderworkerset.sigs.k8s.io/group-index"
@@ -82,16 +83,14 @@ class Release:
 
     # What is seen
 
-    def get(self, kinds: str, selector: str = "") -> list[Manifest]:
-        """List objects of the namespace."""
-        options = {"selector": selector} if selector else {}
-        found: list[Manifest] = self.cluster.kubectl(f"get {kinds}", namespace=self.namespace, **options)
+    def get(self, plural: str, selector: str = "") -> list[Manifest]:
+        """List objects of one kind in the namespace."""
+        found: list[Manifest] = server.read(self.cluster, self.namespace, plural, labelSelector=selector)["items"]
         return found
 
-    def one(self, kind: str, name: str) -> Manifest:
-        """Read one object."""
-        found: Manifest = self.cluster.kubectl(f"get {kind} {name}", namespace=self.namespace)
-        return found
+    def one(self, plural: str, name: str) -> Manifest:
+        """Read one object of the namespace."""
+        return server.read(self.cluster, self.namespace, plural, name)
 
     def pods(self) -> list[Manifest]:
         """List the release's pods, by name."""
@@ -127,6 +126,11 @@ class Release:
             return found if len(found) == len(right) == pods else []
 
         return eventually(f"{pods} Ready pods of {self.name}" + (f" with {image}" if image else ""), look)
+
+    def replaced(self, gone: Mapping[str, str], pods: int) -> list[Manifest]:
+        """Wait until none of the pods in ``gone`` (UIDs by name) is left and there are so many Ready ones."""
+        eventually(f"{', '.join(gone)} to be replaced", lambda: not set(gone.values()) & set(self.uids().values()))
+        return self.ready(pods)
 
     def settled(self) -> dict[str, str]:
         """Wait until no pod comes or goes, and return the UIDs."""

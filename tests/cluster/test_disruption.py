@@ -28,7 +28,9 @@ def evict(release: Release, pod: str) -> str:
 
 def allowed(release: Release) -> int:
     """Evictions that the budget would grant now."""
-    return int(release.one("poddisruptionbudget", f"{release.name}-pdb").get("status", {}).get("disruptionsAllowed", 0))
+    return int(
+        release.one("poddisruptionbudgets", f"{release.name}-pdb").get("status", {}).get("disruptionsAllowed", 0)
+    )
 
 
 def test_while_one_group_is_away_no_other_may_go(release: Release) -> None:

@@ -49,7 +49,7 @@ def test_an_example_becomes_ready(release: Release, file: Path, api_groups: set[
 
 def healthy(release: Release) -> int:
     """Count the pods that the disruption budget has found Ready."""
-    return int(release.one("poddisruptionbudget", f"{release.name}-pdb").get("status", {}).get("currentHealthy", 0))
+    return int(release.one("poddisruptionbudgets", f"{release.name}-pdb").get("status", {}).get("currentHealthy", 0))
 
 
 def offer(release: Release, claim: str) -> None:

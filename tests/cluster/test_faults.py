@@ -27,12 +27,12 @@ def test_a_deleted_worker_recreates_its_group_only(release: Release, tmp_path: P
     """
     release.apply(two_nodes(replicas=2))
     release.ready(4)
-    other = release.group(0)
+    other, lost = release.group(0), release.group(1)
 
     with release.recorded(tmp_path) as created:
         release.delete_pod("model-1-1")
+        release.replaced(lost, 4)
         release.settled()
-        release.ready(4)
 
     assert {"model-1", "model-1-1"} == set(created)
     assert 1 == created.count("model-1")
@@ -45,12 +45,12 @@ def test_a_restarted_container_recreates_its_group_only(release: Release, tmp_pa
     """The supervisor has given up, kubelet restarts the container, and LeaderWorkerSet takes the group anew."""
     release.apply(two_nodes(replicas=2))
     release.ready(4)
-    other = release.group(0)
+    other, lost = release.group(0), release.group(1)
 
     with release.recorded(tmp_path) as created:
         release.annotate(pod, "sim/restarts=1")
+        release.replaced(lost, 4)
         release.settled()
-        release.ready(4)
 
     assert ["model-1", "model-1-1"] == sorted(created)
     assert other == release.group(0)
@@ -60,15 +60,15 @@ def test_with_replace_a_deleted_worker_comes_back_alone(release: Release, tmp_pa
     """``onPodLoss: replace`` leaves the group to the supervisor: one new pod, the leader stays."""
     release.apply(two_nodes(stack={"name": "lws", "lws": {"onPodLoss": "replace"}}))
     release.ready(2)
-    leader = release.uids()["model-0"]
+    before = release.uids()
 
     with release.recorded(tmp_path) as created:
         release.delete_pod("model-0-1")
+        release.replaced({"model-0-1": before["model-0-1"]}, 2)
         release.settled()
-        release.ready(2)
 
     assert ["model-0-1"] == created
-    assert leader == release.uids()["model-0"]
+    assert before["model-0"] == release.uids()["model-0"]
 
 
 def test_a_deleted_leader_recreates_its_group_only(release: Release) -> None:
@@ -78,6 +78,7 @@ def test_a_deleted_leader_recreates_its_group_only(release: Release) -> None:
     other, lost = release.group(0), release.group(1)
 
     release.delete_pod("model-1")
+    release.replaced(lost, 4)
     release.settled()
     release.ready(4)
 
@@ -101,7 +102,7 @@ def test_a_lost_node_holds_its_group_until_it_is_declared_out_of_service(release
     node = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in release.ready(4)}["model-1-1"]
     other, lost = release.group(0), release.group(1)
     with lost_node(release, node, "model-1-1"):
-        eventually("the pod to be evicted", lambda: "deletionTimestamp" in release.one("pod", "model-1-1")["metadata"])
+        eventually("the pod to be evicted", lambda: "deletionTimestamp" in release.one("pods", "model-1-1")["metadata"])
         release.settled()
         held = release.group(1)
 
@@ -123,6 +124,6 @@ def lost_node(release: Release, node: str, pod: str) -> Iterator[None]:
         yield
     finally:
         release.cluster.kubectl(f"annotate node {node} sim/lost-")
-        taints = release.cluster.kubectl(f"get node {node}")["spec"]["taints"]
+        taints = release.one("nodes", node)["spec"]["taints"]
         if any(taint["key"] == "node.kubernetes.io/out-of-service" for taint in taints):
             release.cluster.kubectl(f"taint node {node} node.kubernetes.io/out-of-service-", output_format="")

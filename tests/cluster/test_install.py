@@ -33,7 +33,7 @@ def test_a_group_has_a_leader_and_its_workers_and_becomes_ready(release: Release
         "model-1": "leader",
         "model-1-1": "worker",
     } == roles
-    assert 2 == eventually("two Ready groups", lambda: available(release.one("leaderworkerset", "model")))
+    assert 2 == eventually("two Ready groups", lambda: available(release.one("leaderworkersets", "model")))
 
 
 def test_each_pod_holds_a_whole_node(release: Release) -> None:
@@ -102,7 +102,7 @@ def test_the_stored_group_is_the_rendered_one(release: Release) -> None:
         if item["kind"] == "LeaderWorkerSet"
     )
 
-    assert rendered["spec"] == release.one("leaderworkerset", "model")["spec"]
+    assert rendered["spec"] == release.one("leaderworkersets", "model")["spec"]
 
 
 def test_every_rank_has_a_name_before_it_is_ready(release: Release) -> None:
@@ -110,7 +110,7 @@ def test_every_rank_has_a_name_before_it_is_ready(release: Release) -> None:
     release.apply(two_nodes())
     release.ready(2)
 
-    service = release.one("service", "model")
+    service = release.one("services", "model")
     names = {pod["metadata"]["name"]: (pod["spec"]["hostname"], pod["spec"]["subdomain"]) for pod in release.pods()}
 
     assert "None" == service["spec"]["clusterIP"]
@@ -146,7 +146,8 @@ def test_uninstall_leaves_nothing(release: Release) -> None:
 def everything(release: Release) -> set[tuple[str, str]]:
     """Kind and name of every object of the namespace except events."""
     kinds = release.cluster.kubectl("api-resources --namespaced --verbs=list --output=name", output_format="").split()
-    listed = release.get(",".join(kind for kind in kinds if not kind.startswith("events")))
+    wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
+    listed = release.cluster.kubectl(f"get {wanted}", namespace=release.namespace)
     return {(item["kind"], item["metadata"]["name"]) for item in listed}
 
 

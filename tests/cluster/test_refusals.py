@@ -47,7 +47,7 @@ def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: R
     spoiled = group(release)
     spoiled["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"] = rollout
 
-    answer = server.answer(release.cluster, release.namespace, spoiled)
+    answer = server.offer(release.cluster, release.namespace, spoiled)
 
     assert "must not be 0" in answer
     assert "STK003" in check(release, tmp_path, two_nodes(rollout=rollout))
@@ -56,7 +56,7 @@ def test_a_rollout_that_may_neither_remove_nor_add_is_refused_by_both(release: R
 @pytest.mark.parametrize("name", ["1model", "model.a"], ids=["starts with a digit", "holds a dot"])
 def test_a_name_that_is_no_dns_label_is_refused_by_both(release: Release, tmp_path: Path, name: str) -> None:
     """STK002: Services and pods carry the name."""
-    answer = server.answer(release.cluster, release.namespace, group(release, name))
+    answer = server.offer(release.cluster, release.namespace, group(release, name))
 
     assert "DNS-1035" in answer
     assert "STK002" in check(release, tmp_path, two_nodes(), name=name)
@@ -120,7 +120,7 @@ def test_two_volumes_at_one_path_are_refused_by_both(release: Release, tmp_path:
     leader_of(spoiled)["containers"][0]["volumeMounts"] = mounts
     volume = {"volumes": {"x": {"emptyDir": {}}}, "volumeMounts": {"/dev/shm": {"name": "x"}}}
 
-    answer = server.answer(release.cluster, release.namespace, spoiled)
+    answer = server.offer(release.cluster, release.namespace, spoiled)
 
     assert 'Duplicate value: {"mountPath":"/dev/shm"}' in answer
     assert "OPS003" in check(release, tmp_path, two_nodes(pod=volume))
@@ -132,8 +132,8 @@ def test_a_probe_with_two_handlers_makes_no_pod(release: Release, tmp_path: Path
     spoiled = group(release)
     leader_of(spoiled)["containers"][0]["livenessProbe"] = handlers
 
-    assert "" == server.answer(release.cluster, release.namespace, spoiled)
-    assert "may not specify more than 1 handler type" in server.answer(
+    assert "" == server.offer(release.cluster, release.namespace, spoiled)
+    assert "may not specify more than 1 handler type" in server.offer(
         release.cluster, release.namespace, pod_of(spoiled)
     )
     assert "OPS004" in check(release, tmp_path, two_nodes(leader={"probes": {"liveness": handlers}}))
@@ -152,7 +152,7 @@ def test_a_gpu_request_unlike_its_limit_makes_no_pod(release: Release, tmp_path:
 
     assert failed
     assert [] == release.get("pods")
-    assert "must be equal to nvidia.com/gpu limit of 8" in server.answer(release.cluster, release.namespace, pod)
+    assert "must be equal to nvidia.com/gpu limit of 8" in server.offer(release.cluster, release.namespace, pod)
     assert "OPS001" in check(release, tmp_path, two_nodes(resources=resources))
 
 

@@ -46,6 +46,6 @@ def test_an_autoscaler_scales_by_groups(release: Release) -> None:
 
     release.cluster.kubectl("scale leaderworkerset model --replicas=2", output_format="", namespace=release.namespace)
     release.ready(4)
-    selector = release.one("leaderworkerset", "model")["status"]["hpaPodSelector"]
+    selector = release.one("leaderworkersets", "model")["status"]["hpaPodSelector"]
 
     assert ["model-0", "model-1"] == sorted(pod["metadata"]["name"] for pod in release.get("pods", selector))

@@ -39,25 +39,25 @@ def start_pod(release: Release, name: str = "one", finalizer: str | None = None,
 
 def phase(release: Release, name: str = "one") -> str:
     """Phase of a pod."""
-    return str(release.one("pod", name)["status"].get("phase"))
+    return str(release.one("pods", name)["status"].get("phase"))
 
 
 def test_a_pod_is_ready_at_once(release: Release) -> None:
     """Without annotations a pod has an address and is Ready."""
     start_pod(release)
 
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
 
-    assert release.one("pod", "one")["status"]["podIP"].startswith("10.244.")
+    assert release.one("pods", "one")["status"]["podIP"].startswith("10.244.")
 
 
 def test_a_start_delay_keeps_a_pod_pending(release: Release) -> None:
     """As while an image is pulled: no address yet."""
     start_pod(release, start_delay="3s")
     time.sleep(1.5)
-    early = release.one("pod", "one")["status"]
+    early = release.one("pods", "one")["status"]
 
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
 
     assert ("Pending", None) == (early["phase"], early.get("podIP"))
 
@@ -66,9 +66,9 @@ def test_a_ready_delay_keeps_a_pod_running_and_not_ready(release: Release) -> No
     """As while a model loads: it has an address and is not Ready."""
     start_pod(release, ready_delay="4s")
     eventually("the pod to run", lambda: phase(release) == "Running", limit=20)
-    early = is_ready(release.one("pod", "one"))
+    early = is_ready(release.one("pods", "one"))
 
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
 
     assert not early
 
@@ -77,26 +77,26 @@ def test_readiness_follows_an_annotation_both_ways(release: Release) -> None:
     """A sick pod becomes well again without a restart."""
     start_pod(release, not_ready="true")
     eventually("the pod to run", lambda: phase(release) == "Running", limit=20)
-    first = is_ready(release.one("pod", "one"))
+    first = is_ready(release.one("pods", "one"))
 
     release.annotate("one", "sim/not-ready-")
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
     release.annotate("one", "sim/not-ready=true")
-    eventually("the pod not to be Ready", lambda: not is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod not to be Ready", lambda: not is_ready(release.one("pods", "one")), limit=20)
 
     assert not first
-    assert 0 == release.one("pod", "one")["status"]["containerStatuses"][0]["restartCount"]
+    assert 0 == release.one("pods", "one")["status"]["containerStatuses"][0]["restartCount"]
 
 
 def test_a_container_restarts_when_told(release: Release) -> None:
     """Of itself kwok never raises restartCount, which is what LeaderWorkerSet looks at."""
     start_pod(release)
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
 
     release.annotate("one", "sim/restarts=1")
 
     def restarted() -> Manifest | None:
-        status: Manifest = release.one("pod", "one")["status"]["containerStatuses"][0]
+        status: Manifest = release.one("pods", "one")["status"]["containerStatuses"][0]
         return status if status["restartCount"] == 1 else None
 
     assert "Error" == eventually("a restart", restarted, limit=20)["lastState"]["terminated"]["reason"]
@@ -112,11 +112,11 @@ def test_a_pod_fails_when_told(release: Release) -> None:
 def test_a_deleted_pod_stays_while_a_finalizer_holds_it(release: Release) -> None:
     """The kubelet's confirmation removes no finalizer: LeaderWorkerSet's foreground deletion depends on it."""
     start_pod(release, finalizer="example.com/held")
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "one")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "one")), limit=20)
 
     release.delete_pod("one")
     time.sleep(2)
-    held = release.one("pod", "one")["metadata"]
+    held = release.one("pods", "one")["metadata"]
     patch = '{"metadata":{"finalizers":null}}'
     release.cluster.kubectl(f"patch pod one --type=merge --patch={patch}", namespace=release.namespace)
 
@@ -128,13 +128,13 @@ def test_a_lost_node_is_not_ready_and_its_pods_do_not_go(release: Release) -> No
     """Nothing confirms a deletion there: the pod stays in Terminating until the node is back."""
     start_pod(release, lost="true")
     start_pod(release, name="two")
-    eventually("the pod to be Ready", lambda: is_ready(release.one("pod", "two")), limit=20)
+    eventually("the pod to be Ready", lambda: is_ready(release.one("pods", "two")), limit=20)
     release.cluster.kubectl("annotate node cpu-0 sim/lost=true")
     try:
         eventually("the node to be lost", lambda: ready_of(release, "cpu-0") == "Unknown", limit=20)
         release.delete_pod("one")
         time.sleep(3)
-        assert "deletionTimestamp" in release.one("pod", "one")["metadata"]
+        assert "deletionTimestamp" in release.one("pods", "one")["metadata"]
     finally:
         release.cluster.kubectl("annotate node cpu-0 sim/lost-")
         release.annotate("one", "sim/lost-")
@@ -145,13 +145,13 @@ def test_a_lost_node_is_not_ready_and_its_pods_do_not_go(release: Release) -> No
 
 def ready_of(release: Release, node: str) -> str:
     """Status of a node's Ready condition."""
-    conditions = release.cluster.kubectl(f"get node {node}")["status"]["conditions"]
+    conditions = release.one("nodes", node)["status"]["conditions"]
     return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
 
 
 def test_nodes_have_devices_a_taint_and_a_place(release: Release) -> None:
     """Eight nodes of eight, two to a rack."""
-    listed = release.cluster.kubectl("get nodes", selector=nodes.RACK)
+    listed = release.get("nodes", nodes.RACK)
 
     assert 8 == len(listed)
     assert {"8"} == {node["status"]["allocatable"]["nvidia.com/gpu"] for node in listed}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.release import GROUP, two_nodes
+from tests.cluster.release import GROUP, WORKER, is_ready, two_nodes
+from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,12 +61,13 @@ def test_an_edited_launch_script_rolls_each_group_once(release: Release, tmp_pat
     """A script lies in a ConfigMap, whose change alone would replace no pod."""
     release.apply(two_nodes(replicas=2, pod=SLOW))
     release.ready(4)
+    before = release.uids()
     edited = edited_chart(release.chart, tmp_path)
 
     with release.recorded(tmp_path) as created:
         release.helm("upgrade", release.name, str(edited), values=two_nodes(replicas=2, pod=SLOW))
+        release.replaced(before, 4)
         release.settled()
-        release.ready(4)
 
     assert ALL == sorted(created)
 
@@ -78,21 +80,44 @@ def test_an_edited_launch_script_rolls_each_group_once(release: Release, tmp_pat
         pytest.param({"pod": {"tolerations": {"spot": {"key": "spot", "operator": "Exists"}}}}, id="tolerations"),
         pytest.param({"engine": {"name": "vllm", "args": {"max-model-len": 32768}}}, id="engine arguments"),
         pytest.param({"sharedMemory": {"size": "32Gi"}}, id="shared memory"),
-        pytest.param({"rollout": {"maxUnavailable": 1, "maxSurge": 1, "partition": 0}}, id="surge"),
     ],
 )
 def test_a_change_goes_through(release: Release, change: dict[str, Any]) -> None:
     """LeaderWorkerSet freezes nothing that values can change."""
     release.apply(two_nodes(replicas=2))
     release.ready(4)
+    before = release.uids()
 
     release.apply(two_nodes(replicas=2, **change))
-    size = change.get("group", {}).get("nodes", 2)
-    release.settled()
-    pods = release.ready(2 * size)
+    pods = release.replaced(before, 2 * change.get("group", {}).get("nodes", 2))
     revisions = {pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/template-revision-hash"] for pod in pods}
 
     assert 1 == len(revisions)
+
+
+def test_a_surge_keeps_every_group_serving(release: Release, tmp_path: Path) -> None:
+    """With a spare group both old ones stay until a new one is Ready, and the spare one goes again."""
+    surge = {"maxUnavailable": 0, "maxSurge": 1, "partition": 0}
+    release.apply(two_nodes(replicas=2, rollout=surge, pod=SLOW, engine=engine("0.32.0")))
+    release.ready(4)
+    before, fewest = release.uids(), 2
+
+    with release.recorded(tmp_path) as created:
+        release.apply(two_nodes(replicas=2, rollout=surge, pod=SLOW, engine=engine("0.33.0")))
+
+        def rolled() -> bool:
+            nonlocal fewest
+            pods = release.pods()
+            fewest = min(
+                fewest, len([pod for pod in pods if is_ready(pod) and pod["metadata"]["labels"][WORKER] == "0"])
+            )
+            return not set(before.values()) & {pod["metadata"]["uid"] for pod in pods}
+
+        eventually("the old pods to go", rolled)
+        release.ready(4)
+
+    assert 2 == fewest
+    assert {*ALL, "model-2", "model-2-1"} == set(created)
 
 
 def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
@@ -102,9 +127,10 @@ def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
     release.ready(4)
     before = release.group(0)
 
+    last = release.group(1)
     release.apply(two_nodes(replicas=2, engine=engine("0.33.0"), rollout=held))
+    release.replaced(last, 4)
     release.settled()
-    release.ready(4)
 
     assert before == release.group(0)
     assert {"vllm/vllm-openai:v0.33.0"} == {
