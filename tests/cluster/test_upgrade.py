@@ -95,8 +95,8 @@ def test_a_change_goes_through(release: Release, change: dict[str, Any]) -> None
     assert 1 == len(revisions)
 
 
-def test_a_surge_keeps_every_group_serving(release: Release, tmp_path: Path) -> None:
-    """With a spare group both old ones stay until a new one is Ready, and the spare one goes again."""
+def test_a_surge_still_costs_one_group_for_a_while(release: Release, tmp_path: Path) -> None:
+    """With maxUnavailable 0 LeaderWorkerSet 0.8 takes the spare group away before the last old one is replaced."""
     surge = {"maxUnavailable": 0, "maxSurge": 1, "partition": 0}
     release.apply(two_nodes(replicas=2, rollout=surge, pod=SLOW, engine=engine("0.32.0")))
     release.ready(4)
@@ -108,16 +108,15 @@ def test_a_surge_keeps_every_group_serving(release: Release, tmp_path: Path) -> 
         def rolled() -> bool:
             nonlocal fewest
             pods = release.pods()
-            fewest = min(
-                fewest, len([pod for pod in pods if is_ready(pod) and pod["metadata"]["labels"][WORKER] == "0"])
-            )
+            leaders = [pod for pod in pods if pod["metadata"]["labels"][WORKER] == "0"]
+            fewest = min(fewest, sum(map(is_ready, leaders)))
             return not set(before.values()) & {pod["metadata"]["uid"] for pod in pods}
 
         eventually("the old pods to go", rolled)
         release.ready(4)
 
-    assert 2 == fewest
-    assert {*ALL, "model-2", "model-2-1"} == set(created)
+    assert 1 == fewest
+    assert [*ALL, "model-2", "model-2-1"] == sorted(created)
 
 
 def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
