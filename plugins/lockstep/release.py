@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = "Mapping[str, Value]"
 
+# Who can admit the groups of a stack; the first does when the values name nobody.
+MANAGERS: Final = {
+    "lws": ("none", "kueue", "kai", "volcano"),
+    "kueue": ("kueue",),
+    "deployment": ("none",),
+}
 SECTIONS: Final = ("pod", "leader", "worker")
 FACTORS: Final = ("tensor", "pipeline", "data", "context")
 _VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
@@ -172,8 +178,9 @@ class Rollout:
 
 @dataclass(frozen=True)
 class Queue:
-    """The queue of the groups, as the values say it: its name and the priority there."""
+    """The queue of the groups, as the values say it: who keeps it, its name and the priority there."""
 
+    manager: str | None
     name: str | None
     priority_class: str | None
 
@@ -214,6 +221,7 @@ class Section:
     volume_mounts: Table
     probes: Table
     node_selector: Table
+    scheduler: str | None
     given: bool
 
 
@@ -249,6 +257,7 @@ class Release:
     layout: Layout
     rollout: Rollout
     queue: Queue
+    topology: str | None
     weights: Weights
     network: Network
     supervisor: Supervisor
@@ -258,6 +267,11 @@ class Release:
     capabilities: tuple[str, ...]
     hooks: bool
     owned: Owned
+
+    @property
+    def manager(self) -> str:
+        """Who admits the groups, or ``none``."""
+        return self.queue.manager or MANAGERS[self.stack.name][0]
 
     @property
     def model_reference(self) -> str:
@@ -323,6 +337,7 @@ def build(given: Input, values: Values) -> Release:
             whole(rollout["partition"]),
         ),
         queue=_queue(table(values, "queue")),
+        topology=text(values, "topology"),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
         network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
         supervisor=_supervisor(table(values, "supervisor")),
@@ -380,7 +395,7 @@ def _layout(named: Table, group: Table, facts: EngineFacts) -> Layout:
 
 
 def _queue(values: Table) -> Queue:
-    return Queue(text(values, "name"), text(values, "priorityClass"))
+    return Queue(text(values, "manager"), text(values, "name"), text(values, "priorityClass"))
 
 
 def _supervisor(values: Table) -> Supervisor:
@@ -396,6 +411,7 @@ def _section(name: str, values: Table) -> Section:
         given_entries(values, "volumeMounts"),
         given_entries(values, "probes"),
         table(values, "nodeSelector"),
+        text(values, "schedulerName"),
         any(value is not None for value in values.values()),
     )
 

@@ -80,6 +80,12 @@ def _budget(release: Release) -> tuple[int, str]:
             f"Kueue labels pods statefulset-<name>-<group>-<revision>-<hash>: {_LABEL} characters less {rest} for the "
             f"rest and {digits} for group {last}"
         )
+    if release.manager == "kueue":
+        rest = len("leaderworkerset-") + len("-shapes") + len("-") + len("-") + 5
+        return _LABEL - rest - digits, (
+            f"Kueue labels pods leaderworkerset-<name>-<shape>-<group>-<hash>: {_LABEL} characters less {rest} for the "
+            f"rest and {digits} for group {last}"
+        )
     rest = len("-") + len("-") + 10
     return _LABEL - rest - digits, (
         f"LeaderWorkerSet labels its workers <name>-<group>-<hash>: {_LABEL} characters less {rest} for the rest and "

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # What a stack does on a change, where it leaves no choice.
 _PLAIN: Final = {"kueue": "on stack kueue a change replaces all groups together"}
-_WITHOUT_GANG: Final = ("lws", "deployment")
 
 
 def foreign_blocks(release: Release) -> Iterator[Finding]:
@@ -105,7 +104,7 @@ def groups_replaced_together(release: Release) -> Iterator[Finding]:
 def groups_without_gang(release: Release) -> Iterator[Finding]:
     """Warn that pods of several groups compete for nodes one by one."""
     replicas, nodes = release.rollout.replicas, release.group.nodes
-    if release.stack.name in _WITHOUT_GANG and replicas > 1 and nodes > 1:
+    if release.manager == "none" and replicas > 1 and nodes > 1:
         yield Finding(
             "STK007",
             "replicas",

@@ -4,7 +4,7 @@
 {{- define "serving.podTemplate" -}}
 {{- $pod := include "serving.pod" . | fromJson }}
 {{- $marks := include "serving.queue.marks" . | fromJson }}
-{{- $context := dict "root" .root "role" .role "group" .group "pod" $pod -}}
+{{- $context := dict "root" .root "role" .role "group" .group "pod" $pod "marks" $marks -}}
 metadata:
   labels:
     {{- include "serving.podLabels" $context | nindent 4 }}
@@ -31,7 +31,8 @@ spec:
 {{- toJson $pod }}
 {{- end }}
 
-{{- /* serving.podLabels: labels of a pod. Nothing here changes with a version. Context: dict root, role, group, pod. */}}
+{{- /* serving.podLabels: labels of a pod. Nothing here changes with a version. Context: dict root, role,
+       group, pod, marks. */}}
 {{- define "serving.podLabels" -}}
 {{- include "serving.roleSelector" . }}
 {{- with .group }}
@@ -43,7 +44,7 @@ app.kubernetes.io/component: {{ .role }}
 {{- if (.root.Values.network).hostNetwork }}
 lockstep/network: host
 {{- end }}
-{{- with .pod.labels }}
+{{- with merge (.pod.labels | default dict) (.marks.podLabels | default dict) }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}

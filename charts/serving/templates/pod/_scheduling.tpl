@@ -8,7 +8,10 @@ tolerations:
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- range $field := list "nodeSelector" "topologySpreadConstraints" "priorityClassName" "runtimeClassName" "schedulerName" "imagePullSecrets" }}
+{{- with .pod.schedulerName | default (include "serving.queue.marks" . | fromJson).scheduler }}
+schedulerName: {{ . }}
+{{- end }}
+{{- range $field := list "nodeSelector" "topologySpreadConstraints" "priorityClassName" "runtimeClassName" "imagePullSecrets" }}
 {{- with get $.pod $field }}
 {{- dict $field . | toYaml | nindent 0 }}
 {{- end }}

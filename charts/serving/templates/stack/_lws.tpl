@@ -2,7 +2,7 @@
 
 {{- /* serving.stack.lws.queues: managers that fit, the default first. Context: root. */}}
 {{- define "serving.stack.lws.queues" -}}
-none
+none kueue kai volcano
 {{- end }}
 
 {{- /* serving.stack.lws.leader: what finds the leaders. Context: root. */}}
@@ -10,10 +10,31 @@ none
 {{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
 {{- end }}
 
+{{- /* serving.stack.lws.shape: suffix of the name. Kueue freezes what pods request and where they may run, and takes
+       another size to leave its pods waiting for ever (seen with 0.17); so under it the name carries a hash of all that,
+       and such a change makes a new set and removes the old one. Context: root. */}}
+{{- define "serving.stack.lws.shape" -}}
+{{- $shape := list (int .Values.group.nodes) (include "serving.ports" .) }}
+{{- range $role := list "leader" "worker" }}
+{{- $context := dict "root" $ "role" $role "pod" (include "serving.pod" (dict "root" $ "role" $role) | fromJson) }}
+{{- $shape = append $shape (include "serving.queue.marks" $context) }}
+{{- $shape = append $shape (include "serving.scheduling" $context) }}
+{{- $shape = append $shape (include "serving.resources" $context) }}
+{{- range $containers := list $context.pod.initContainers $context.pod.sidecars }}
+{{- range $name, $container := $containers }}
+{{- $shape = append $shape (pick ($container | default dict) "resources" "ports" | toJson | printf "%s %s" $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if (include "serving.queue.marks" (dict "root" . "role" "leader") | fromJson).freezesShape }}
+{{- printf "-%s" ($shape | toJson | sha256sum | trunc 6) }}
+{{- end }}
+{{- end }}
+
 {{- /* serving.stack.lws.contract: rank, size and leader come from the variables that LeaderWorkerSet puts in front of ours.
        Context: root. */}}
 {{- define "serving.stack.lws.contract" -}}
-{{- $group := printf "%s/%s" .Release.Namespace (include "serving.fullname" .) -}}
+{{- $group := printf "%s/%s%s" .Release.Namespace (include "serving.fullname" .) (include "serving.stack.lws.shape" .) -}}
 - name: LOCKSTEP_GROUP_INDEX
   valueFrom:
     fieldRef:
@@ -29,8 +50,16 @@ none
 {{- $name := include "serving.fullname" . }}
 {{- $rollout := include "serving.rollout" . | fromJson }}
 {{- $last := sub (max 1 (add $rollout.replicas $rollout.surge)) 1 | toString }}
+{{- if include "serving.stack.lws.shape" . }}
+{{- $room := sub 33 (len $last) | int }}
+{{- include "serving.rule.name" (list $name $room (printf "Kueue labels pods leaderworkerset-<name>-<shape>-<group>-<hash>: 63 characters less 30 for the rest and %d for group %s" (len $last) $last)) }}
+{{- if contains "%" (toString .Values.rollout.maxSurge) }}
+STK010 rollout.maxSurge is {{ .Values.rollout.maxSurge }}, but Kueue reads a percentage as 0 and lets the extra groups wait for ever; give a number of groups
+{{- end }}
+{{- else }}
 {{- $room := sub 51 (len $last) | int }}
 {{- include "serving.rule.name" (list $name $room (printf "LeaderWorkerSet labels its workers <name>-<group>-<hash>: 63 characters less 12 for the rest and %d for group %s" (len $last) $last)) }}
+{{- end }}
 {{- if and (gt $rollout.replicas 0.0) (eq $rollout.unavailable 0.0) (gt $rollout.surge 0.0) (le $rollout.replicas $rollout.surge) }}
 STK004 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values.rollout.maxUnavailable }} and maxSurge {{ .Values.rollout.maxSurge }} LeaderWorkerSet never replaces the old group (seen with 0.8); set rollout.maxUnavailable: 1, or replicas above maxSurge
 {{- end }}
