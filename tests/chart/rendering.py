@@ -126,7 +126,7 @@ def render(*layers: Object | Path, name: str = "r1", flags: tuple[str, ...] = ()
 
 def ranks_of(rendered: Rendered) -> int:
     """Multiply the factors of the contract; SGLang's data parallel groups are made of its tensor ranks."""
-    env = rendered.env()
+    env = rendered.env(next(iter(rendered.templates())))
     factors = ("TENSOR", "PIPELINE", "CONTEXT", *(() if env["LOCKSTEP_ENGINE"] == "sglang" else ("DATA",)))
     return math.prod(int(env[f"LOCKSTEP_{factor}"]) for factor in factors)
 

@@ -123,13 +123,13 @@ def test_a_combination_renders_or_is_refused_for_its_reason(engine: str, stack: 
     rendered = render(given(engine, stack, split))
     for item in core_objects(rendered):
         is_valid(json.dumps(item))
-    roles = rendered.templates()
-    for role in roles:
+    assert ranks_of(rendered) == split.nodes * split.gpus
+    for role in rendered.templates():
         limits = rendered.engine(role)["resources"]["limits"]
 
         assert set() == wanted_by_the_scripts() - set(rendered.env(role)), role
-        assert ranks_of(rendered) == split.nodes * int(limits["nvidia.com/gpu"])
-    assert {role for role in roles if serves(role, split)} == selected(rendered)
+        assert str(split.gpus) == limits["nvidia.com/gpu"]
+    assert [rank for rank in range(split.nodes) if serves(rank, split)] == selected(rendered, split)
 
 
 @cache
@@ -138,15 +138,29 @@ def is_valid(item: str) -> bool:
     return bool(kubernetes_validate.validate(json.loads(item), KUBERNETES[-1], strict=True))
 
 
-def serves(role: str, layout: Layout) -> bool:
+def serves(rank: int, layout: Layout) -> bool:
     """Say who has HTTP: the leader, and every rank where the Service deals requests to engines."""
-    return role == "leader" or "loadBalancing" in layout.parallelism
+    return rank == 0 or "loadBalancing" in layout.parallelism
 
 
-def selected(rendered: Rendered) -> set[str]:
-    """Give the roles whose pods the Service finds."""
-    selector = rendered["Service"]["spec"]["selector"].items()
-    return {role for role, pod in rendered.templates().items() if selector <= pod["metadata"]["labels"].items()}
+def roles(rendered: Rendered, layout: Layout) -> list[str]:
+    """Give the role of each rank of a replica; where one template makes all, they have one."""
+    first, *others = rendered.templates()
+    return [first, *(others or [first]) * (layout.nodes - 1)]
+
+
+def selected(rendered: Rendered, layout: Layout) -> list[int]:
+    """Give the ranks whose pods the Service finds; Kubernetes numbers the pods of a set by a label."""
+    (service,) = (
+        item for item in rendered.objects if (item["kind"], item["metadata"]["name"]) == ("Service", "r1-api")
+    )
+    pods = rendered.templates()
+    return [
+        rank
+        for rank, role in enumerate(roles(rendered, layout))
+        if service["spec"]["selector"].items()
+        <= {**pods[role]["metadata"]["labels"], "apps.kubernetes.io/pod-index": str(rank)}.items()
+    ]
 
 
 SPANNING: Final = [("vllm", "by-default"), ("vllm", "hybrid"), ("ray", "t16"), ("sglang", "t16"), ("trtllm", "t16")]
@@ -157,13 +171,13 @@ def test_without_a_supervisor_http_is_asked_of_who_serves_alone(engine: str, lay
     """A probe of a port that nobody holds kills the pod (vllm-project/aibrix#2116)."""
     split = LAYOUTS[layout]
     rendered = render(given(engine, "lws", split) | {"supervisor": {"enabled": False}})
-    for role in rendered.templates():
+    for rank, role in enumerate(roles(rendered, split)):
         for kind in ("startup", "readiness", "liveness"):
             probe = rendered.engine(role)[f"{kind}Probe"]
 
-            assert ("httpGet" in probe) is serves(role, split), (role, kind)
-            assert ("exec" in probe) is not serves(role, split), (role, kind)
-        assert ("lifecycle" in rendered.engine(role)) is serves(role, split)
+            assert ("httpGet" in probe) is serves(rank, split), (role, kind)
+            assert ("exec" in probe) is not serves(rank, split), (role, kind)
+        assert ("lifecycle" in rendered.engine(role)) is serves(rank, split)
 
 
 def test_a_health_check_that_runs_a_request_has_time_for_it() -> None:
@@ -183,16 +197,20 @@ def test_the_scripts_agree_on_who_serves(engine: str, layout: str, tmp_path: Pat
     for program in ("vllm", "sglang", "trtllm-serve"):
         (tmp_path / program).write_text("#!/bin/sh\necho 1.0.0\n", encoding="utf-8")
         (tmp_path / program).chmod(0o755)
-    rendered = render(given(engine, "lws", LAYOUTS[layout]))
-    told = {role for role in rendered.templates() if "SERVES_HTTP=true" in facts(rendered.env(role), role, tmp_path)}
+    split = LAYOUTS[layout]
+    rendered = render(given(engine, "lws", split))
+    told = [
+        rank
+        for rank, role in enumerate(roles(rendered, split))
+        if "SERVES_HTTP=true" in facts(rendered.env(role), rank, tmp_path)
+    ]
 
-    assert told == selected(rendered)
+    assert told == selected(rendered, split)
 
 
-def facts(env: dict[str, Any], role: str, programs: Path) -> str:
-    """Run `launch.sh facts` as a pod of a role would."""
-    rank = str(int(role == "worker"))
-    of_the_pod = {"NODE_RANK": rank, "NODE_COUNT": "2", "LEADER_ADDRESS": "r1-0", "GROUP": "serving/r1-0"}
+def facts(env: dict[str, Any], rank: int, programs: Path) -> str:
+    """Run `launch.sh facts` as a pod of a rank would."""
+    of_the_pod = {"NODE_RANK": str(rank), "NODE_COUNT": "2", "LEADER_ADDRESS": "r1-0", "GROUP": "serving/r1-0"}
     of_the_pod |= {"POD_IP": "10.0.0.1", "POD_NAME": f"r1-0-{rank}", "POD_UID": "1"}
     variables = {name: value for name, value in env.items() if isinstance(value, str) and "$(" not in value}
     variables |= {f"LOCKSTEP_{name}": value for name, value in of_the_pod.items()}
