@@ -8,11 +8,12 @@ Files in ``$FAKE_CONTROL`` steer it: ``hang`` (nothing moves, health says 200), 
 (requests wait, tokens flow), ``full`` (as busy, and completions never return), ``prefill`` (completions
 never return, the cache fills), ``unaskable`` (no completions), ``broken`` (completions fail), ``slow``
 (one second a completion), ``blind`` (shows no metrics of its own), ``stubborn`` (ignores TERM), ``quit``
-(ends with code 0), ``never`` (never serves).
+(ends with code 0), ``never`` (never serves), ``litter`` (leaves shared memory behind when killed).
 """
 
 from __future__ import annotations
 
+import _multiprocessing
 import contextlib
 import fcntl
 import json
@@ -23,7 +24,9 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import resource_tracker, shared_memory
 from pathlib import Path
 
 RANK = int(os.environ["LOCKSTEP_NODE_RANK"])
@@ -45,6 +48,20 @@ def journal(text: str) -> None:
     """Write a line that all engines of the group share."""
     with JOURNAL.open("a") as file:
         file.write(f"{time.monotonic():.3f} rank={RANK} incarnation={INCARNATION} {text}\n")
+
+
+def litter() -> object:
+    """Make what engines make in /dev/shm, and write down the names: a segment, a semaphore, files of libraries."""
+    segment = shared_memory.SharedMemory(create=True, size=4096)
+    resource_tracker.unregister(f"/{segment.name}", "shared_memory")  # it would tidy up, were it not killed too
+    name = f"mp-{uuid.uuid4().hex[:8]}"
+    semaphore = _multiprocessing.SemLock(1, 1, 1, f"/{name}", False)
+    files = [Path("/dev/shm", f"{maker}{uuid.uuid4().hex[:8]}") for maker in ("nccl-", "torch_")]
+    for file in files:
+        file.write_bytes(bytes(4096))
+    with (CONTROL / "litter").open("a") as names:
+        names.write("\n".join([segment.name, f"sem.{name}", *(file.name for file in files), ""]))
+    return segment, semaphore
 
 
 def hold_rank() -> object:
@@ -152,6 +169,7 @@ def join() -> socket.socket:
 def main() -> None:
     """Run until killed."""
     lock = hold_rank()
+    left = litter() if told("litter") else None
     journal(f"start pid={os.getpid()}")
     if told("stubborn"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -171,7 +189,7 @@ def main() -> None:
     while not told("quit"):
         time.sleep(0.02)
     journal("quits")
-    del peers, lock
+    del peers, lock, left
     os._exit(0)
 
 

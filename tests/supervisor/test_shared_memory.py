@@ -1,0 +1,122 @@
+"""What a killed engine leaves in shared memory is removed; what was there before, or is somebody's, stays."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing import shared_memory
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from group.processes import SharedMemory
+
+from .pods import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .pods import Group
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def fill(folder: Path, *names: str) -> None:
+    """Make files that nobody holds."""
+    for name in names:
+        (folder / name).write_bytes(bytes(mmap.PAGESIZE))
+
+
+def test_leftovers_are_removed(tmp_path: Path) -> None:
+    """What came with the engine goes with it, whatever made it; what was there before it stays."""
+    fill(tmp_path, "psm_before", "sem.mp-before")
+    memory = SharedMemory(tmp_path)
+    made = ["nccl-a1", "psm_4f2a", "sem.mp-x1", "torch_77_1", "vader_segment.node.0"]
+    fill(tmp_path, *made)
+
+    assert made == memory.sweep()
+    assert ["psm_before", "sem.mp-before"] == sorted(entry.name for entry in tmp_path.iterdir())
+    assert [] == memory.sweep()
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        "file = open(path, 'rb')",
+        "import mmap; file = open(path, 'r+b'); held = mmap.mmap(file.fileno(), 0); file.close()",
+    ],
+    ids=["open", "mapped"],
+)
+def test_what_is_in_use_stays(tmp_path: Path, hold: str) -> None:
+    """What a living process holds is kept, and removed once that has ended."""
+    memory = SharedMemory(tmp_path)
+    fill(tmp_path, "psm_held", "psm_left")
+    program = f"import sys; path = sys.argv[1]; {hold}; print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "psm_held")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout
+        assert b"held\n" == holder.stdout.readline()
+        while_held = memory.sweep()
+        holder.communicate(b"")
+
+    assert ["psm_left"] == while_held
+    assert ["psm_held"] == memory.sweep()
+
+
+def test_only_plain_files_are_removed(tmp_path: Path) -> None:
+    """A folder, and whatever is in it, is nobody's segment."""
+    memory = SharedMemory(tmp_path)
+    (tmp_path / "folder").mkdir()
+    fill(tmp_path / "folder", "psm_inside")
+
+    assert [] == memory.sweep()
+    assert (tmp_path / "folder" / "psm_inside").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to make a file of another user")
+def test_other_users_files_stay(tmp_path: Path) -> None:
+    """Another user's file stays, even where we could remove it."""
+    memory = SharedMemory(tmp_path)
+    fill(tmp_path, "psm_theirs", "psm_ours")
+    os.chown(tmp_path / "psm_theirs", 65534, 65534)
+
+    assert ["psm_ours"] == memory.sweep()
+
+
+def names(group: Group) -> list[str]:
+    """Return what the leader's engines have made in shared memory so far."""
+    return (group.leader.control / "litter").read_text().split()
+
+
+def test_restart_and_end(make_group: Callable[..., Group]) -> None:
+    """A restart leaves nothing of the killed engine in /dev/shm, and the end of the group nothing at all."""
+    group = make_group(1)
+    group.leader.tell("litter")
+    group.start()
+    group.wait_serving()
+    first = names(group)
+    bystander = shared_memory.SharedMemory(create=True, size=4096)
+    try:
+        engine = group.leader.engine()
+        assert engine
+        there = [name for name in first if (SHARED_MEMORY / name).exists()]
+        os.kill(engine, signal.SIGKILL)
+        wait_for(lambda: len(names(group)) > len(first), "the next engine has made its own")
+        left = [name for name in first if (SHARED_MEMORY / name).exists()]
+        group.wait_serving()
+        group.leader.send(signal.SIGTERM)
+        code = group.leader.code()
+        kept = (SHARED_MEMORY / bystander.name).exists()
+    finally:
+        bystander.close()
+        bystander.unlink()
+
+    assert ["psm", "sem.mp", "nccl", "torch"] == [name.replace("_", "-").rpartition("-")[0] for name in there]
+    assert [] == left
+    assert [] == [name for name in names(group) if (SHARED_MEMORY / name).exists()]
+    assert "leftovers of the engine from /dev/shm" in group.leader.text()
+    assert (0, True) == (code, kept)
