@@ -108,7 +108,7 @@ def test_old_version_on_one_node(pod: Pod) -> None:
 
 def test_version_among_other_lines(pod: Pod) -> None:
     """Log lines around the version are not taken for it."""
-    noise = "INFO 11-29 [__init__.py:216] Automatically detected platform cuda.\n0.11.0\nbye"
+    noise = "INFO 11-29 [__init__.py:216] Automatically detected platform cuda.\n0.11.0\ntook 12.5 s"
 
     assert "vLLM 0.11.0 cannot run" in pod.set(STUB_VERSION=noise).run().stderr
 

@@ -46,7 +46,7 @@ launch() {
   LOCKSTEP_LAUNCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -L)
   export LOCKSTEP_LAUNCH_DIR
   copy=$(mktemp -d "${TMPDIR:-/tmp}/lockstep.XXXXXX")
-  cp -RL "$here"/* "$copy"
+  cp -R "$here"/* "$copy"
   : >"$copy/engine-version"
   if [[ $LOCKSTEP_SUPERVISOR == true ]]; then
     exec python3 "$copy/supervisor.py" -- "$@"
