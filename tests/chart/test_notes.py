@@ -81,7 +81,7 @@ def test_all_faults_are_told_at_once() -> None:
     for fault in (
         "PAR001 parallelism needs tensor 8 x pipeline 3 = 24 GPUs, but group has 2 nodes x 8 gpusPerNode = 16; "
         "set parallelism to tensor: 8, pipeline: 2, or group.nodes: 3",
-        "ENG003 engine.version is 0.11.0 and group.nodes 2, but vllm spans nodes only from 0.11.1 on",
+        "ENG003 engine.version is 0.11.0 and group.nodes 2, but Lockstep spans nodes with vllm only from 0.11.1 on",
         "ENG002 engine.env.VLLM_PORT is not for the values to set",
         'STK002 name "1abc" is not possible',
         "STK003 rollout: with replicas 1, maxUnavailable 0 and maxSurge 0",

@@ -93,11 +93,11 @@ def _repair(group: Group, layout: Layout) -> str:
 
 
 def _seen(group: Group, layout: Layout) -> dict[str, int]:
+    further = {"parallelism.data": layout.data, "parallelism.context": layout.context}
     return {
         "parallelism.tensor": layout.tensor,
         "parallelism.pipeline": layout.pipeline,
-        "parallelism.data": layout.data,
-        "parallelism.context": layout.context,
+        **{factor: size for factor, size in further.items() if size > 1},
         "group.nodes": group.nodes,
         "group.gpusPerNode": group.gpus_per_node,
     }
