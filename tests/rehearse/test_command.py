@@ -142,9 +142,9 @@ def test_helm_is_missing(values: Path, tmp_path: Path) -> None:
 
 def test_engine_that_dies_at_start(values: Path) -> None:
     """The exit code and the engine's last words, exit code 1."""
-    values.write_text(VALUES.replace("engine: {name: vllm}", "engine: {name: vllm, args: {swap-space: 4}}"))
+    values.write_text(VALUES.replace("engine: {name: vllm}", "engine: {name: vllm, args: {max-num-seqs: many}}"))
     done = lockstep(values)
 
     assert 1 == done.returncode
     assert "container ended with exit code 2 before the group was Ready" in done.stderr
-    assert "unrecognized arguments: --swap-space 4" in done.stderr
+    assert "invalid int value: 'many'" in done.stderr
