@@ -28,7 +28,7 @@ sys.dont_write_bytecode = True  # the launch files are compared byte by byte
 
 from group import membership as core  # noqa: E402
 from group import settings, wire, words  # noqa: E402
-from group.processes import Children, SharedMemory, adopt_orphans, exit_text  # noqa: E402
+from group.processes import Children, SharedMemory, adopt_orphans, exit_text, process_text  # noqa: E402
 from group.report import Report  # noqa: E402
 from group.status import StatusPort  # noqa: E402
 from group.vitals import Facts, Reports, Vitals  # noqa: E402
@@ -94,14 +94,17 @@ class Supervisor:
         finally:
             for task in self.tasks:
                 task.cancel()
-            gone = await self.children.end(bound=self.timing.kill)
+            left = await self.children.end(bound=self.timing.kill)
+        if left and not end.code:
+            end = core.Exit(1, words.UNKILLABLE)
+            self.report.event(words.FAILED, end.reason, outlived(left))
         self.shared_memory.sweep()
         for channel in [*self.channels.values(), *([self.channel] if self.channel else [])]:
             channel.close()
         for server in servers:
             server.close()
         await asyncio.sleep(0)  # the last lines leave
-        return end.code if gone else end.code or 1
+        return end.code
 
     async def listen(self, handle: Handler, port: int, limit: int) -> asyncio.AbstractServer:
         """Serve a port, or end with a message that says which."""
@@ -321,9 +324,11 @@ class Supervisor:
     async def stop_engine(self, *, gently: bool) -> None:
         """Stop the engine's tree; one that outlives KILL takes the container with it."""
         process = self.engine_process if gently else None
-        if not await self.children.end(
+        alive = await self.children.end(
             bound=self.timing.kill, gently=process, patience=min(PATIENCE, self.timing.kill)
-        ):
+        )
+        if alive:
+            self.report.event(words.STOPPING, words.UNKILLABLE, outlived(alive))
             self.finish(core.Exit(1, words.UNKILLABLE))
             return
         self.engine_process = None
@@ -482,6 +487,11 @@ class Supervisor:
             return False
         fresh = max(self.timing.deadline, 10.0)
         return self.vitals is None or time.monotonic() - self.vitals.healthy_at < fresh
+
+
+def outlived(processes: list[int]) -> str:
+    """Return who outlived SIGKILL, for people."""
+    return f"still there after SIGKILL: process {', '.join(map(process_text, processes[:8]))}"
 
 
 async def supervise(arguments: tuple[str, ...]) -> int:

@@ -112,8 +112,8 @@ class Children:
             if ended and not ended.done():
                 ended.set_result(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status))
 
-    async def end(self, *, bound: float, gently: int | None = None, patience: float = 0) -> bool:
-        """End every descendant; return whether all vanished within ``bound`` seconds of the first KILL.
+    async def end(self, *, bound: float, gently: int | None = None, patience: float = 0) -> list[int]:
+        """End every descendant; return those that did not vanish within ``bound`` seconds of the first KILL.
 
         ``gently`` names a process that gets TERM, and ``patience`` seconds to end the others and itself.
         """
@@ -130,7 +130,7 @@ class Children:
                 _signal(process, signal.SIGKILL)
             self.attend()
             if not left or time.monotonic() >= until:
-                return not left
+                return left
             await asyncio.sleep(SWEEP)
 
 
@@ -142,6 +142,15 @@ def exit_text(code: int) -> str:
         return f"signal {signal.Signals(-code).name}"
     except ValueError:
         return f"signal {-code}"
+
+
+def process_text(process: int) -> str:
+    """Return which process it is and what it does, for people; state D waits for a driver or a disk."""
+    try:
+        front, _, rest = (Path("/proc") / str(process) / "stat").read_text(errors="replace").rpartition(")")
+    except OSError:
+        return f"{process} (gone now)"
+    return f"{process} ({front.partition('(')[2]}, state {rest.split()[0]})"
 
 
 class SharedMemory:
