@@ -52,6 +52,43 @@ def test_layout_defaults(tmp_path: Path, parallelism: Values | None, expected: t
 
 
 @pytest.mark.parametrize(
+    ("engine", "parallelism", "ranks", "expert", "words"),
+    [
+        pytest.param("vllm", {"tensor": 8, "data": 2}, 16, 1, "tensor 8 x pipeline 1 x data 2", id="data-multiplies"),
+        pytest.param("sglang", {"tensor": 16, "data": 8}, 16, 1, "tensor 16 x pipeline 1", id="data-within-tensor"),
+        pytest.param("vllm", {"tensor": 4, "context": 4}, 16, 1, "tensor 4 x pipeline 1 x context 4", id="context"),
+        pytest.param("vllm", {"tensor": 4, "data": 4, "expert": "all"}, 16, 16, None, id="experts-over-data"),
+        pytest.param("vllm", {"expert": "all"}, 16, 8, "tensor 8 x pipeline 2", id="experts-of-the-default-split"),
+        pytest.param("sglang", {"tensor": 16, "data": 8, "expert": "all"}, 16, 16, None, id="experts-within-tensor"),
+        pytest.param("sglang", {"tensor": 16, "expert": "4"}, 16, 4, None, id="experts-in-digits"),
+    ],
+)
+def test_ranks_of_all_factors(
+    tmp_path: Path, engine: str, parallelism: Values, ranks: int, expert: int, words: str | None
+) -> None:
+    """SGLang's data parallel groups are made of its tensor ranks; experts are dealt to a stage."""
+    layout = release(tmp_path, engine={"name": engine}, parallelism=parallelism).layout
+
+    assert (ranks, expert) == (layout.ranks, layout.expert)
+    assert words in (None, str(layout))
+
+
+@pytest.mark.parametrize(
+    ("expected", "weights"),
+    [
+        ("a/b", {"source": "hub"}),
+        ("/models", {"source": "pvc", "claim": "c"}),
+        ("/models/x/y", {"source": "pvc", "claim": "c", "path": "/x/y/"}),
+        ("/models", {"source": "hostPath", "path": "/mnt/x"}),
+    ],
+    ids=["hub", "claim", "folder-of-a-claim", "host"],
+)
+def test_what_the_engine_is_told_to_load(tmp_path: Path, expected: str, weights: Values) -> None:
+    """As the chart says it in LOCKSTEP_MODEL."""
+    assert expected == release(tmp_path, model={"id": "a/b"}, weights=weights).model_reference
+
+
+@pytest.mark.parametrize(
     ("replicas", "unavailable", "surge", "expected"),
     [
         pytest.param(4, "25%", "25%", (1, 1), id="even"),
