@@ -27,6 +27,7 @@ Table: TypeAlias = "Mapping[str, Value]"
 MANAGERS: Final = {
     "lws": ("none", "kueue", "kai", "volcano"),
     "kueue": ("kueue",),
+    "grove": ("kai",),
     "deployment": ("none",),
 }
 SECTIONS: Final = ("pod", "leader", "worker")
@@ -222,6 +223,7 @@ class Section:
     probes: Table
     node_selector: Table
     scheduler: str | None
+    spread: bool
     given: bool
 
 
@@ -412,6 +414,7 @@ def _section(name: str, values: Table) -> Section:
         given_entries(values, "probes"),
         table(values, "nodeSelector"),
         text(values, "schedulerName"),
+        bool(values.get("topologySpreadConstraints")),
         any(value is not None for value in values.values()),
     )
 

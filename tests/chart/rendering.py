@@ -73,6 +73,14 @@ class Rendered:
             if item["kind"] == "LeaderWorkerSet":
                 group = item["spec"]["leaderWorkerTemplate"]
                 return {"leader": group["leaderTemplate"], "worker": group["workerTemplate"]}
+            if item["kind"] == "PodCliqueSet":
+                return {
+                    clique["name"]: {
+                        "metadata": {key: clique[key] for key in ("labels", "annotations")},
+                        "spec": clique["spec"]["podSpec"],
+                    }
+                    for clique in item["spec"]["template"]["cliques"]
+                }
             if item["kind"] in ("Deployment", "StatefulSet"):
                 template = item["spec"]["template"]
                 return {template["metadata"]["labels"]["lockstep/role"]: template}
@@ -80,7 +88,7 @@ class Rendered:
 
     def stack(self) -> list[Object]:
         """Return the objects that run the groups."""
-        kinds = ("LeaderWorkerSet", "Deployment", "StatefulSet")
+        kinds = ("LeaderWorkerSet", "Deployment", "StatefulSet", "PodCliqueSet")
         return [item for item in self.objects if item["kind"] in kinds]
 
     def pod(self, role: str = "leader") -> Object:
@@ -94,8 +102,10 @@ class Rendered:
         return dict(found)
 
     def env(self, role: str = "leader") -> dict[str, Any]:
-        """Return the engine's variables: text, or the source where they have one."""
-        return {item["name"]: item.get("value", item.get("valueFrom")) for item in self.engine(role)["env"]}
+        """Return the engine's variables: text, or the source where they have one; also those that its command sets."""
+        engine = self.engine(role)
+        given = dict(word.split("=", 1) for word in engine["command"] if "=" in word)
+        return {**given, **{item["name"]: item.get("value", item.get("valueFrom")) for item in engine["env"]}}
 
 
 def text(*layers: Object | Path, name: str = "r1", flags: tuple[str, ...] = (), chart: Path = CHART) -> str:

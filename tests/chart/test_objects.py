@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 KUBERNETES = ("1.27", "1.37")  # the floor of the chart, and the newest that the package has
 LEADER_WORKER_SET = json.loads((Path(__file__).parent / "schemas" / "leaderworkerset.json").read_text(encoding="utf-8"))
+POD_CLIQUE_SET = json.loads((Path(__file__).parent / "schemas" / "podcliqueset.json").read_text(encoding="utf-8"))
+CUSTOM = {"LeaderWorkerSet": LEADER_WORKER_SET, "PodCliqueSet": POD_CLIQUE_SET}
 EXAMPLES = [*sorted((CHART / "ci").glob("*.yaml")), *sorted((ROOT / "values" / "examples").glob("*.yaml"))]
 
 LWS = {
@@ -63,8 +65,8 @@ def test_objects_fit_the_schemas_of_kubernetes(file: Path, version: str) -> None
 def core_objects(rendered: Rendered) -> Iterator[Object]:
     """Give every object as one that core Kubernetes knows; the LeaderWorkerSet's own part is validated here."""
     for item in rendered.objects:
-        if item["kind"] == "LeaderWorkerSet":
-            jsonschema.validate(item, LEADER_WORKER_SET)
+        if item["kind"] in CUSTOM:
+            jsonschema.validate(item, CUSTOM[item["kind"]])
             for role, template in rendered.templates().items():
                 yield {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": role}, "template": template}
         else:

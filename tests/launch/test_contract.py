@@ -46,6 +46,15 @@ def test_all_faults_are_told_at_once(pod: Pod) -> None:
     assert "LOCKSTEP_PORT is 'http': a whole number is expected" in ended.stderr
 
 
+def test_an_offset_is_added_to_the_rank_once(pod: Pod) -> None:
+    """A stack that cannot add says what to add, and what the start runs below it does not add again."""
+    offset = pod.set(NODE_RANK="1", NODE_COUNT="3", LOCKSTEP_RANK_OFFSET="1").run("engine")
+    plain = pod.set(NODE_RANK="2", NODE_COUNT="3", LOCKSTEP_RANK_OFFSET=None).run("engine")
+
+    assert 0 == offset.code
+    assert plain.stdout == offset.stdout
+
+
 def test_rank_beyond_the_group(pod: Pod) -> None:
     """A rank that the group does not have is refused with both numbers."""
     ended = pod.set(NODE_RANK="2").run()

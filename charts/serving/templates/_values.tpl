@@ -14,6 +14,14 @@
 {{- . | replace "$" "$$" }}
 {{- end }}
 
+{{- /* serving.duration: seconds as Go writes a duration, which is how Grove stores it. Context: the seconds. */}}
+{{- define "serving.duration" -}}
+{{- $seconds := int . }}
+{{- if ge $seconds 3600 }}{{ div $seconds 3600 }}h{{ end }}
+{{- if ge $seconds 60 }}{{ div (mod $seconds 3600) 60 }}m{{ end }}
+{{- mod $seconds 60 }}s
+{{- end }}
+
 {{- /* serving.overlay: put maps on top of each other; an entry replaces the one of the same name, null removes it.
        Context: list of maps, the lowest first, some may be null. Gives JSON. */}}
 {{- define "serving.overlay" -}}

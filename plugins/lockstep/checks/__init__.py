@@ -65,6 +65,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     stack.partition,
     stack.plain_rollout,
     stack.one_template,
+    stack.spread_on_grove,
     stack.groups_replaced_together,
     stack.groups_without_gang,
     queue.manager,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DNS_1035: Final = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _LABEL: Final = 63  # longest label value and longest Service name
+_GROVE: Final = 45  # characters of the names of set, scaling group and clique together (v0.1.0-alpha.11)
 _REPAIR: Final = "Choose another name (rename the file, or --name), or set fullnameOverride."
 
 
@@ -71,6 +72,13 @@ def _budget(release: Release) -> tuple[int, str]:
     if release.stack.name == "deployment":
         suffix = len("-api")
         return _LABEL - suffix, f"{_LABEL} characters of a Service name less {suffix} for -api"
+    if release.stack.name == "grove":
+        size = f"-n{release.group.nodes}"
+        rest = len("g") + len("worker")
+        return _GROVE - rest - len(size), (
+            f"Grove has {_GROVE} characters for its three names, less {rest} for g and worker and {len(size)} for "
+            f"{size}"
+        )
     surge = release.rollout.surge if release.stack.name == "lws" else 0
     last = max(1, release.rollout.replicas + surge) - 1
     digits = len(str(last))

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from lockstep.release import Release
 
 # What a stack does on a change, where it leaves no choice.
-_PLAIN: Final = {"kueue": "on stack kueue a change replaces all groups together"}
+_PLAIN: Final = {
+    "kueue": "on stack kueue a change replaces all groups together",
+    "grove": "on stack grove a change replaces one group after the other",
+}
 
 
 def foreign_blocks(release: Release) -> Iterator[Finding]:
@@ -85,6 +88,20 @@ def one_template(release: Release) -> Iterator[Finding]:
                 f"{section.name} is set, but on stack kueue one template makes all {nodes} pods of a group",
                 "Move it to pod, or set stack.name: lws.",
                 {"stack.name": "kueue", "group.nodes": nodes},
+            )
+
+
+def spread_on_grove(release: Release) -> Iterator[Finding]:
+    """Refuse constraints that Grove's webhook does not take."""
+    for section in release.sections:
+        if release.stack.name == "grove" and section.spread:
+            path = f"{section.name}.topologySpreadConstraints"
+            yield Finding(
+                "STK015",
+                path,
+                f"{path} is set, but Grove refuses it",
+                f"Use topology, or {section.name}.affinity.",
+                {"stack.name": "grove"},
             )
 
 

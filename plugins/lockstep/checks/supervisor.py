@@ -51,4 +51,4 @@ def _replaces_a_pod(release: Release) -> str:
     """Give the key by which a lost pod is replaced alone; empty when its whole group is."""
     if release.stack.name == "lws":
         return _ON_LOSS if table(release.stack.blocks, "lws").get("onPodLoss") == "replace" else ""
-    return "stack.name" if release.stack.name == "kueue" else ""
+    return "stack.name" if release.stack.name in ("kueue", "grove") else ""

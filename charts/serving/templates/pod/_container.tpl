@@ -7,11 +7,7 @@
   {{- with (.root.Values.engine.image).pullPolicy }}
   imagePullPolicy: {{ . }}
   {{- end }}
-  command: [bash, /lockstep/launch.sh]
-  {{- with include "serving.engine.args" .root | trim }}
-  args:
-    {{- . | nindent 4 }}
-  {{- end }}
+  {{- include "serving.command" . | nindent 2 }}
   env:
     {{- include "serving.env" .root | nindent 4 }}
   ports:
@@ -31,6 +27,22 @@
   {{- end }}
   volumeMounts:
     {{- include "serving.volumeMounts" . | trim | nindent 4 }}
+{{- end }}
+
+{{- /* serving.command: the launch script and the engine's arguments, behind variables that the stack can set nowhere
+       else. Context: dict root, role. */}}
+{{- define "serving.command" -}}
+command:
+  {{- with include (printf "serving.stack.%s.references" .root.Values.stack.name) . }}
+  - env
+  {{- . | nindent 2 }}
+  {{- end }}
+  - bash
+  - /lockstep/launch.sh
+{{- with include "serving.engine.args" .root | trim }}
+args:
+  {{- . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* serving.containers: the user's containers as a list, in the order of their names. Context: list of the map. */}}

@@ -2,19 +2,23 @@
 
 {{- /* serving.podTemplate: metadata and spec. Context: dict root, role, and group where the pods of one are labelled. */}}
 {{- define "serving.podTemplate" -}}
-{{- $pod := include "serving.pod" . | fromJson }}
-{{- $marks := include "serving.queue.marks" . | fromJson }}
-{{- $context := dict "root" .root "role" .role "group" .group "pod" $pod "marks" $marks -}}
 metadata:
-  labels:
-    {{- include "serving.podLabels" $context | nindent 4 }}
-  annotations:
-    lockstep/launch-checksum: {{ include "serving.launchFiles" .root | sha256sum }}
-    {{- with merge ($pod.annotations | default dict) ($marks.podAnnotations | default dict) }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+  {{- include "serving.podMetadata" . | nindent 2 }}
 spec:
-  {{- include "serving.podSpec" $context | nindent 2 }}
+  {{- include "serving.podSpec" . | nindent 2 }}
+{{- end }}
+
+{{- /* serving.podMetadata: labels and annotations. Context: dict root, role, group. */}}
+{{- define "serving.podMetadata" -}}
+{{- $pod := include "serving.pod" . | fromJson }}
+{{- $marks := include "serving.queue.marks" . | fromJson -}}
+labels:
+  {{- include "serving.podLabels" (dict "root" .root "role" .role "group" .group "pod" $pod "marks" $marks) | nindent 2 }}
+annotations:
+  lockstep/launch-checksum: {{ include "serving.launchFiles" .root | sha256sum }}
+  {{- with merge ($pod.annotations | default dict) ($marks.podAnnotations | default dict) }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- /* serving.pod: the values of pod with those of the role on top. Context: dict root, role. Gives JSON. */}}
@@ -49,8 +53,9 @@ lockstep/network: host
 {{- end }}
 {{- end }}
 
-{{- /* serving.podSpec: the spec. Context: dict root, role, pod. */}}
+{{- /* serving.podSpec: the spec. Context: dict root, role. */}}
 {{- define "serving.podSpec" -}}
+{{- $context := dict "root" .root "role" .role "pod" (include "serving.pod" . | fromJson) }}
 {{- /* A Service called vllm would otherwise put VLLM_PORT=tcp://... into the environment. */}}
 {{- $drain := .root.Values.drain -}}
 enableServiceLinks: false
@@ -65,16 +70,16 @@ dnsPolicy: ClusterFirstWithHostNet
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- include "serving.scheduling" . | nindent 0 }}
-{{- with include "serving.containers" (list .pod.initContainers) }}
+{{- include "serving.scheduling" $context | nindent 0 }}
+{{- with include "serving.containers" (list $context.pod.initContainers) }}
 initContainers:
   {{- . | nindent 2 }}
 {{- end }}
 containers:
-  {{- include "serving.container" . | nindent 2 }}
-  {{- with include "serving.containers" (list .pod.sidecars) }}
+  {{- include "serving.container" $context | nindent 2 }}
+  {{- with include "serving.containers" (list $context.pod.sidecars) }}
   {{- . | nindent 2 }}
   {{- end }}
 volumes:
-  {{- include "serving.volumes" . | trim | nindent 2 }}
+  {{- include "serving.volumes" $context | trim | nindent 2 }}
 {{- end }}

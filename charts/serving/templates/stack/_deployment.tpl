@@ -18,6 +18,10 @@ none
 - {name: LOCKSTEP_LEADER_ADDRESS, value: $(LOCKSTEP_POD_IP)}
 {{- end }}
 
+{{- /* serving.stack.deployment.references: variables that only the command could refer to: none. Context: dict root, role. */}}
+{{- define "serving.stack.deployment.references" -}}
+{{- end }}
+
 {{- /* serving.stack.deployment.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.deployment.rules" -}}
 {{- include "serving.rule.name" (list (include "serving.fullname" .) 59 "63 characters of a Service name less 4 for -api") }}

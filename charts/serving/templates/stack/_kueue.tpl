@@ -37,6 +37,10 @@ apps.kubernetes.io/pod-index: "0"
 - {name: LOCKSTEP_LEADER_ADDRESS, value: $(LOCKSTEP_SET)-0.{{ include "serving.fullname" . }}-peers.{{ .Release.Namespace }}}
 {{- end }}
 
+{{- /* serving.stack.kueue.references: variables that only the command could refer to: none. Context: dict root, role. */}}
+{{- define "serving.stack.kueue.references" -}}
+{{- end }}
+
 {{- /* serving.stack.kueue.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.kueue.rules" -}}
 {{- $last := sub (max 1 (int .Values.replicas)) 1 | toString }}

@@ -45,6 +45,10 @@ none kueue kai volcano
 - {name: LOCKSTEP_LEADER_ADDRESS, value: $(LWS_LEADER_ADDRESS)}
 {{- end }}
 
+{{- /* serving.stack.lws.references: variables that only the command could refer to: none. Context: dict root, role. */}}
+{{- define "serving.stack.lws.references" -}}
+{{- end }}
+
 {{- /* serving.stack.lws.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.lws.rules" -}}
 {{- $name := include "serving.fullname" . }}

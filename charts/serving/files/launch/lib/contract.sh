@@ -61,6 +61,9 @@ check_contract() {
     fail "these variables are set by the stack's template of charts/serving: render the chart again with" \
       "this version of it, and set none of them in engine.env"
   fi
+  # Grove numbers its workers from 0 and cannot add. What runs below must not add again.
+  export LOCKSTEP_NODE_RANK=$((LOCKSTEP_NODE_RANK + ${LOCKSTEP_RANK_OFFSET:-0}))
+  unset LOCKSTEP_RANK_OFFSET
   ((LOCKSTEP_NODE_RANK < LOCKSTEP_NODE_COUNT)) ||
     fail "LOCKSTEP_NODE_RANK is $LOCKSTEP_NODE_RANK, but LOCKSTEP_NODE_COUNT is $LOCKSTEP_NODE_COUNT:" \
       "ranks count from 0. The stack runs more pods than group.nodes says."
