@@ -43,6 +43,34 @@ def test_each_kind_of_value_has_its_spelling(expected: list[str], given: Object)
     assert expected == args(given)
 
 
+@pytest.mark.parametrize("engine", [{"name": "sglang"}, {"name": "trtllm", "sshSecret": {"name": "ssh"}}], ids=str)
+def test_false_is_no_flag_where_flags_have_no_negation(engine: Object) -> None:
+    """An argument --no-x would end the start."""
+    given = {"args": {"trust_remote_code": False, "log_level": "info"}}
+
+    assert ["--log_level", "info"] == render(values({"engine": engine | given})).engine()["args"]
+
+
+GAUDI: Object = {
+    "engine": {"version": "0.26.0", "image": {"repository": "example.com/vllm-gaudi"}},
+    "group": {"resourceName": "habana.ai/gaudi"},
+    "hooks": {"preLaunch": [{"name": "patch", "command": ["python3", "/patch.py"]}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("expected", "changes"),
+    [
+        pytest.param(["--no-async-scheduling"], {}, id="pipeline"),
+        pytest.param([], {"parallelism": {"tensor": 16, "pipeline": 1}}, id="tensor"),
+        pytest.param(["--async-scheduling"], {"engine": {"args": {"async-scheduling": True}}}, id="the-user-wins"),
+    ],
+)
+def test_an_accelerator_brings_what_pipeline_parallelism_needs(expected: list[str], changes: Object) -> None:
+    """Asynchronous scheduling does not know stages on Gaudi."""
+    assert expected == render(values(GAUDI, changes)).engine().get("args", [])
+
+
 HOSTILE = ['{"method":"mtp","n":2}', "a b", "it's", '"q"', "$HOME", "$(id)", "$$", "\\", "`", "a\nb", "日本語", "*", ""]
 
 
@@ -113,6 +141,10 @@ DIGEST = "sha256:" + "0" * 64
     [
         pytest.param("vllm/vllm-openai:v0.33.0", {}, id="default"),
         pytest.param("vllm/vllm-openai:v0.32.0", {"version": "0.32.0"}, id="version"),
+        pytest.param("lmsysorg/sglang:v0.5.23", {"name": "sglang"}, id="sglang"),
+        pytest.param(
+            "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", {"name": "trtllm", "sshSecret": {"name": "ssh"}}, id="trtllm"
+        ),
         pytest.param(
             "example.com:5000/v:mine", {"image": {"repository": "example.com:5000/v", "tag": "mine"}}, id="tag"
         ),
@@ -122,6 +154,13 @@ DIGEST = "sha256:" + "0" * 64
 def test_the_image(expected: str, engine: Object) -> None:
     """The version decides the tag unless a tag or a digest is given."""
     assert expected == render(values({"engine": engine})).engine()["image"]
+
+
+def test_the_image_follows_the_accelerator() -> None:
+    """Where the engine has another one for it."""
+    rendered = render(values({"group": {"resourceName": "amd.com/gpu"}}))
+
+    assert "vllm/vllm-openai-rocm:v0.33.0" == rendered.engine()["image"]
 
 
 SPELLINGS = ["--tensor-parallel-size", "-tp", "tp", "tensor_parallel_size", "--tensor_parallel_size", "tensor-parallel"]
