@@ -49,14 +49,11 @@ NO_DATA: Final = {"ray": "PAR013", "trtllm": "PAR013", "sglang": "PAR001"}  # SG
 
 LAYOUTS: Final[dict[str, Layout]] = {
     "t8": Layout(1, 8, {"tensor": 8}, NOTHING_TO_SPAN),
-    "t4-p2": Layout(1, 8, {"tensor": 4, "pipeline": 2}, NOTHING_TO_SPAN),
-    "t8-experts": Layout(1, 8, {"tensor": 8, "expert": "all"}, NOTHING_TO_SPAN),
     "t1": Layout(1, 1, {"tensor": 1}, NOTHING_TO_SPAN),
     "by-default": Layout(2, 8, {}),
     "t16": Layout(2, 8, {"tensor": 16}),
     "t4-p4": Layout(2, 8, {"tensor": 4, "pipeline": 4}),
     "p2-experts": Layout(2, 8, {"tensor": 8, "pipeline": 2, "expert": "all"}),
-    "t8-p4": Layout(4, 8, {"tensor": 8, "pipeline": 4}),
     "t16-p2": Layout(4, 8, {"tensor": 16, "pipeline": 2}),
     "t4-p3": Layout(3, 4, {"tensor": 4, "pipeline": 3}),
     "t16-c2": Layout(4, 8, {"tensor": 16, "context": 2}, {"sglang": "PAR013"}),
