@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
     from .pods import Group
 
 TOKEN = "LOCKSTEP_GROUP_TOKEN"  # noqa: S105 - a name
+OWN_HOSTS = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
 PYTHON_39 = next(Path("/").glob("root/.pyenv/versions/3.9.*/bin/python3.9"), None)
+
+
+def may_have_own_hosts() -> bool:
+    """Return whether a process may see another /etc/hosts than this one."""
+    try:
+        return subprocess.run([*OWN_HOSTS, "mount --bind /etc/hosts /etc/hosts"], check=False).returncode == 0
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("late", [0, 1], ids=["leader", "worker"])
@@ -53,6 +63,37 @@ def test_two_pods_of_one_rank(make_group: Callable[..., Group]) -> None:
 
     assert [] == started
     assert "both claim rank 1" in refused.text()
+
+
+@pytest.mark.skipif(
+    not may_have_own_hosts(), reason="needs unshare and a mount namespace, to give a name two addresses"
+)
+def test_two_pods_of_rank_0(make_group: Callable[..., Group]) -> None:
+    """A name that stands for two leaders is joined at neither, and the rank says why; when one is gone, it joins."""
+    group = make_group()
+    first, second, worker = group.leader, group.add(0), group.pods[1]
+    hosts = group.folder / "hosts"
+    hosts.write_text("".join(f"{pod.ip} leader\n" for pod in (first, second)))
+    worker.extra["LOCKSTEP_LEADER_ADDRESS"] = "leader"
+    first.start()
+    second.start()
+    worker.run(
+        {},
+        *OWN_HOSTS,
+        f'mount --bind "{hosts}" /etc/hosts && exec bash "{group.mount}/launch.sh" "$@"',
+        "launch",
+        *group.arguments,
+    )
+    wait_for(lambda: "more than one pod claims rank 0" in worker.get("/ready")[1], "the rank notices")
+    wait_for(lambda: "missing rank 1" in first.text() and "missing rank 1" in second.text(), "both leaders wait")
+    started = group.starts(0)
+    second.kill()
+    group.pods[0] = first
+    hosts.write_text(f"{first.ip} leader\n")
+    group.wait_serving()
+
+    assert [] == started
+    assert "reason=leader-missing" in worker.text()
 
 
 @pytest.mark.parametrize(

@@ -251,12 +251,16 @@ async def dial(host: str, port: int, timeout: float) -> tuple[str, asyncio.Strea
     Raises
     ------
     OSError
-        If the name has no address, or nobody answers there.
+        If the name has no address, or several pods have it, or nobody answers there.
     """
     loop = asyncio.get_running_loop()
     # The resolver has its own time limits; a second look-up beside a hanging one helps nobody.
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     address = str(found[0][4][0])
+    # A pod has one address of a family. Who joins either of two leaders leaves both waiting for the rest.
+    rivals = sorted({str(there[0]) for family, _, _, _, there in found if family == found[0][0]})
+    if len(rivals) > 1:
+        raise OSError(f"the name stands for {' and '.join(rivals)}: more than one pod claims rank 0")
     try:
         reader, writer = await asyncio.wait_for(asyncio.open_connection(address, port, limit=LINE), timeout)
     except asyncio.TimeoutError:
