@@ -156,9 +156,13 @@ class Layout:
 
 @dataclass(frozen=True)
 class Rollout:
-    """How an upgrade replaces groups: what was written, and the groups it comes to for these replicas."""
+    """How an upgrade replaces groups: what was written, and the groups it comes to for these replicas.
+
+    With an autoscaler ``replicas`` is its fewest and ``most`` its most; without one both are what was written.
+    """
 
     replicas: int
+    most: int
     max_unavailable: str
     max_surge: str
     partition: int
@@ -260,6 +264,7 @@ class Release:
     rollout: Rollout
     queue: Queue
     topology: str | None
+    autoscaled: bool
     weights: Weights
     network: Network
     supervisor: Supervisor
@@ -304,6 +309,7 @@ def build(given: Input, values: Values) -> Release:
     facts = engines(given.chart)[str(engine["name"])]
     stack = table(values, "stack")
     rollout = table(values, "rollout")
+    scaling = table(values, "autoscaling")
     weights = table(values, "weights")
     network = table(values, "network")
     model = table(values, "model")
@@ -333,13 +339,15 @@ def build(given: Input, values: Values) -> Release:
         group=Group(whole(group["nodes"]), whole(group["gpusPerNode"]), str(group["resourceName"])),
         layout=_layout(table(values, "parallelism"), group, facts),
         rollout=Rollout(
-            whole(values["replicas"]),
+            whole(scaling.get("minReplicas") or values["replicas"]),
+            whole(scaling.get("maxReplicas") or values["replicas"]),
             str(rollout["maxUnavailable"]),
             str(rollout["maxSurge"]),
             whole(rollout["partition"]),
         ),
         queue=_queue(table(values, "queue")),
         topology=text(values, "topology"),
+        autoscaled=bool(scaling),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
         network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
         supervisor=_supervisor(table(values, "supervisor")),

@@ -102,7 +102,7 @@ def test_what_the_engine_is_told_to_load(tmp_path: Path, expected: str, weights:
 )
 def test_rollout_arithmetic(replicas: int, unavailable: str, surge: str, expected: tuple[int, int]) -> None:
     """Kubernetes rounds maxUnavailable down and maxSurge up."""
-    rollout = Rollout(replicas, unavailable, surge, 0)
+    rollout = Rollout(replicas, replicas, unavailable, surge, 0)
 
     assert expected == (rollout.unavailable, rollout.surge)
 

@@ -3,7 +3,8 @@
 {{- /* serving.warnings: lines that begin with a code. Context: root. */}}
 {{- define "serving.warnings" -}}
 {{- $layout := include "serving.layout" . | fromJson }}
-{{- $replicas := int .Values.replicas }}
+{{- $rollout := include "serving.rollout" . | fromJson }}
+{{- $replicas := $rollout.replicas | int }}
 {{- $security := include "serving.containerSecurity" . | fromJson }}
 {{- $device := include "serving.engine.device" . | fromJson }}
 {{- if and $device.fabric (gt $layout.tensor $layout.gpusPerNode) }}
@@ -17,11 +18,11 @@ PAR015 pipeline {{ $layout.pipeline }} on {{ .Values.group.resourceName }} rests
 {{- if and (eq .Values.weights.source "hub") (not ((.Values.pod).volumes).cache) }}
 OPS010 every new pod downloads the whole model from the hub; use weights.source pvc or hostPath, or keep the cache with pod.volumes.cache
 {{- end }}
-{{- if and (eq $replicas 1) (not (gt (int (include "serving.rollout" . | fromJson).surge) 0)) }}
+{{- if and (eq $replicas 1) (not (gt (int $rollout.surge) 0)) }}
 OPS011 one replica: an upgrade means downtime of a model load; a second replica avoids it, or (on stack deployment) rollout.maxSurge: 1 with spare nodes
 {{- end }}
-{{- if and (gt $replicas 1) (gt $layout.nodes 1.0) (eq (include "serving.queue.manager" .) "none") }}
-STK007 {{ $replicas }} groups of {{ $layout.nodes }} pods without gang scheduling: with too few nodes all may get a part and none all of it
+{{- if and (gt $rollout.most 1.0) (gt $layout.nodes 1.0) (eq (include "serving.queue.manager" .) "none") }}
+STK007 {{ $rollout.most }} groups of {{ $layout.nodes }} pods without gang scheduling: with too few nodes all may get a part and none all of it
 {{- end }}
 {{- include (printf "serving.stack.%s.warnings" .Values.stack.name) . }}
 {{- if has "IPC_LOCK" (($security.capabilities | default dict).add | default list) }}

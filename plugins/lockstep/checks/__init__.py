@@ -78,6 +78,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     rollout.no_progress,
     rollout.surge_of_one,
     rollout.downtime,
+    rollout.autoscaling,
     names.possible,
     names.length,
     metadata.owned_keys,

@@ -80,7 +80,7 @@ def _budget(release: Release) -> tuple[int, str]:
             f"{size}"
         )
     surge = release.rollout.surge if release.stack.name == "lws" else 0
-    last = max(1, release.rollout.replicas + surge) - 1
+    last = max(1, release.rollout.most + surge) - 1
     digits = len(str(last))
     if release.stack.name == "kueue":
         rest = len("statefulset-") + len("-") + len("-revise") + len("-") + 5

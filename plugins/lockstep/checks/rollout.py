@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lockstep.release import Release, Rollout
+
+_SCALED: Final = ("lws", "deployment")
 
 
 def no_progress(release: Release) -> Iterator[Finding]:
@@ -42,6 +44,30 @@ def surge_of_one(release: Release) -> Iterator[Finding]:
             f"{rollout.max_surge} LeaderWorkerSet never replaces the old group (seen with 0.8)",
             "Set rollout.maxUnavailable: 1, or replicas above maxSurge.",
             _seen(rollout),
+        )
+
+
+def autoscaling(release: Release) -> Iterator[Finding]:
+    """Refuse an autoscaler that has nothing to scale, or no room to."""
+    rollout = release.rollout
+    if not release.autoscaled:
+        return
+    if release.stack.name not in _SCALED:
+        yield Finding(
+            "STK016",
+            "autoscaling",
+            f"autoscaling is set, but on stack {release.stack.name} there is no object whose replicas are groups to "
+            "scale",
+            "Set replicas, or stack.name: lws.",
+            {"stack.name": release.stack.name},
+        )
+    elif rollout.replicas > rollout.most:
+        yield Finding(
+            "STK016",
+            "autoscaling",
+            f"autoscaling.minReplicas is {rollout.replicas}, but maxReplicas is {rollout.most}",
+            "Raise autoscaling.maxReplicas.",
+            {"autoscaling.minReplicas": rollout.replicas, "autoscaling.maxReplicas": rollout.most},
         )
 
 

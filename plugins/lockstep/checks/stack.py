@@ -120,7 +120,7 @@ def groups_replaced_together(release: Release) -> Iterator[Finding]:
 
 def groups_without_gang(release: Release) -> Iterator[Finding]:
     """Warn that pods of several groups compete for nodes one by one."""
-    replicas, nodes = release.rollout.replicas, release.group.nodes
+    replicas, nodes = release.rollout.most, release.group.nodes
     if release.manager == "none" and replicas > 1 and nodes > 1:
         yield Finding(
             "STK007",

@@ -22,6 +22,13 @@ none
 {{- define "serving.stack.deployment.references" -}}
 {{- end }}
 
+{{- /* serving.stack.deployment.scaled: what an autoscaler scales. Context: root. Gives YAML. */}}
+{{- define "serving.stack.deployment.scaled" -}}
+apiVersion: apps/v1
+kind: Deployment
+name: {{ include "serving.fullname" . | quote }}
+{{- end }}
+
 {{- /* serving.stack.deployment.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.deployment.rules" -}}
 {{- include "serving.rule.name" (list (include "serving.fullname" .) 59 "63 characters of a Service name less 4 for -api") }}

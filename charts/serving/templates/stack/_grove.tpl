@@ -43,6 +43,10 @@ kai
       {{- include "serving.podSpec" . | nindent 6 }}
 {{- end }}
 
+{{- /* serving.stack.grove.scaled: what an autoscaler scales: nothing. Context: root. Gives YAML. */}}
+{{- define "serving.stack.grove.scaled" -}}
+{{- end }}
+
 {{- /* serving.stack.grove.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.grove.rules" -}}
 {{- $size := include "serving.stack.grove.size" . }}

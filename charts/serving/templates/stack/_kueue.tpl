@@ -41,6 +41,10 @@ apps.kubernetes.io/pod-index: "0"
 {{- define "serving.stack.kueue.references" -}}
 {{- end }}
 
+{{- /* serving.stack.kueue.scaled: what an autoscaler scales: nothing. Context: root. Gives YAML. */}}
+{{- define "serving.stack.kueue.scaled" -}}
+{{- end }}
+
 {{- /* serving.stack.kueue.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.kueue.rules" -}}
 {{- $last := sub (max 1 (int .Values.replicas)) 1 | toString }}

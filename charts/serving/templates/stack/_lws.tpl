@@ -49,11 +49,18 @@ none kueue kai volcano
 {{- define "serving.stack.lws.references" -}}
 {{- end }}
 
+{{- /* serving.stack.lws.scaled: what an autoscaler scales. Context: root. Gives YAML. */}}
+{{- define "serving.stack.lws.scaled" -}}
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+name: {{ include "serving.fullname" . }}{{ include "serving.stack.lws.shape" . }}
+{{- end }}
+
 {{- /* serving.stack.lws.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.lws.rules" -}}
 {{- $name := include "serving.fullname" . }}
 {{- $rollout := include "serving.rollout" . | fromJson }}
-{{- $last := sub (max 1 (add $rollout.replicas $rollout.surge)) 1 | toString }}
+{{- $last := sub (max 1 (add $rollout.most $rollout.surge)) 1 | toString }}
 {{- if include "serving.stack.lws.shape" . }}
 {{- $room := sub 33 (len $last) | int }}
 {{- include "serving.rule.name" (list $name $room (printf "Kueue labels pods leaderworkerset-<name>-<shape>-<group>-<hash>: 63 characters less 30 for the rest and %d for group %s" (len $last) $last)) }}

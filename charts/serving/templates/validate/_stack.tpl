@@ -13,11 +13,22 @@ STK003 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values
 {{- end }}
 {{- end }}
 
-{{- /* serving.rollout: replicas, and the groups that maxUnavailable (rounded down) and maxSurge (rounded up) come to.
-       Context: root. Gives JSON. */}}
+{{- /* serving.rules.autoscaling: nothing to scale, or no room to. Context: root. Gives lines. */}}
+{{- define "serving.rules.autoscaling" -}}
+{{- with .Values.autoscaling }}
+{{- if not (include (printf "serving.stack.%s.scaled" $.Values.stack.name) $) }}
+STK016 autoscaling is set, but on stack {{ $.Values.stack.name }} there is no object whose replicas are groups to scale; set replicas, or stack.name: lws
+{{- else if gt (int .minReplicas) (int .maxReplicas) }}
+STK016 autoscaling.minReplicas is {{ int .minReplicas }}, but maxReplicas is {{ int .maxReplicas }}; raise autoscaling.maxReplicas
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.rollout: replicas (the fewest and the most, with an autoscaler), and the groups that maxUnavailable
+       (rounded down) and maxSurge (rounded up) come to. Context: root. Gives JSON. */}}
 {{- define "serving.rollout" -}}
-{{- $replicas := int .Values.replicas }}
-{{- $groups := dict "replicas" $replicas }}
+{{- $replicas := (.Values.autoscaling).minReplicas | default .Values.replicas | int }}
+{{- $groups := dict "replicas" $replicas "most" ((.Values.autoscaling).maxReplicas | default .Values.replicas | int) }}
 {{- range $name, $value := dict "unavailable" .Values.rollout.maxUnavailable "surge" .Values.rollout.maxSurge }}
 {{- $number := int (trimSuffix "%" (toString $value)) }}
 {{- if contains "%" (toString $value) }}
