@@ -1,4 +1,4 @@
-"""Kueue's objects for a test: a queue called ``serving`` in its namespace, with a quota that can be changed."""
+"""Kueue's objects for a test: a queue in its namespace, with a quota that can be changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kueue_object(kind: str, name: str, spec: Manifest) -> Manifest:
 
 
 @contextmanager
-def queue_of(release: Release, gpus: int) -> Iterator[str]:
+def queue_of(release: Release, gpus: int, queue: str = "serving") -> Iterator[str]:
     """Make a local queue with quota for so many GPUs; its cluster-wide parts are named like the namespace."""
     name = release.namespace
     quota = [
@@ -30,12 +30,12 @@ def queue_of(release: Release, gpus: int) -> Iterator[str]:
     objects = [
         kueue_object("ResourceFlavor", name, {}),
         kueue_object("ClusterQueue", name, {"namespaceSelector": mine, "resourceGroups": [group]}),
-        kueue_object("LocalQueue", "serving", {"clusterQueue": name}),
+        kueue_object("LocalQueue", queue, {"clusterQueue": name}),
     ]
     for item in objects:
         release.cluster.kubectl("create", std_input=json.dumps(item), namespace=name)
     try:
-        yield "serving"
+        yield queue
     finally:
         release.uninstall()
         release.cluster.kubectl("delete statefulset --all", namespace=name)

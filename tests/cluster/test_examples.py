@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
+from tests.cluster.queues import queue_of
 from tests.cluster.release import CHART, EXAMPLES
 from tests.cluster.waiting import eventually
 
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("simulation")
 
+API_GROUP = {
+    "lws": "leaderworkerset.x-k8s.io",
+    "kueue": "kueue.x-k8s.io",
+    "grove": "grove.io",
+    "deployment": "apps",
+}
 DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
 
 
@@ -25,8 +33,8 @@ DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
 def test_an_example_becomes_ready(release: Release, file: Path, api_groups: set[str]) -> None:
     """Pods, endpoints and the disruption budget agree on replicas and nodes."""
     values = yaml.safe_load(file.read_text())
-    if values["stack"]["name"] == "lws" and "leaderworkerset.x-k8s.io" not in api_groups:
-        pytest.skip("the cluster has no LeaderWorkerSet (simulated: python -m ci.sim build lws)")
+    if (needed := API_GROUP[values["stack"]["name"]]) not in api_groups:
+        pytest.skip(f"the cluster does not serve {needed}")
     device = values["group"].get("resourceName", DEFAULTS["group"]["resourceName"])
     if not any(device in node["status"]["allocatable"] for node in release.get("nodes")):
         pytest.skip(f"no node of the cluster offers {device}")
@@ -34,17 +42,30 @@ def test_an_example_becomes_ready(release: Release, file: Path, api_groups: set[
     if claim := values.get("weights", {}).get("claim"):
         offer(release, claim)
 
-    release.helm("install", release.name, str(release.chart), "--values", str(file))
-    pods = release.ready(replicas * nodes)
+    queue = values.get("queue", {}).get("name")
+    with queue_of(release, 64, queue) if queue else nullcontext():
+        release.helm("install", release.name, str(release.chart), "--values", str(file))
+        assert_serves(release, values, replicas, nodes)
 
-    leaders = [pod for pod in pods if pod["metadata"]["labels"]["lockstep/role"] == "leader"]
+
+def assert_serves(release: Release, values: Manifest, replicas: int, nodes: int) -> None:
+    """Compare pods, endpoints and budget with the values."""
+    pods = release.ready(replicas * nodes)
+    leaders = [pod for pod in pods if leads(pod, values["stack"]["name"])]
     all_serve = values.get("parallelism", {}).get("loadBalancing", "internal") != "internal"
     serving = sorted(pod["metadata"]["name"] for pod in (pods if all_serve else leaders))
     assert replicas == len(leaders)
     assert serving == eventually(
         "endpoints", lambda: found if len(found := release.endpoints()) == len(serving) else None
     )
-    assert replicas * nodes == eventually("a counted budget", lambda: healthy(release))
+    assert eventually("a budget that counts every pod", lambda: healthy(release) == replicas * nodes)
+
+
+def leads(pod: Manifest, stack: str) -> bool:
+    """Whether a pod is rank 0 of its group. All ranks of a StatefulSet have one template; only their index differs."""
+    labels = pod["metadata"]["labels"]
+    index = "apps.kubernetes.io/pod-index"
+    return bool(labels[index] == "0" if stack == "kueue" else labels["lockstep/role"] == "leader")
 
 
 def healthy(release: Release) -> int:
