@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "check": "say whether the layouts in values files can work",
     "explain": "say why a finding matters, with a wrong and a right example",
     "plan": "draw a layout: nodes, ranks, layers and memory",
+    "diff": "say which groups a change of values restarts, in which order, and what it takes",
     "render": "print the objects that Helm and Argo CD would apply",
     "rehearse": "run the rendered group as processes on this machine",
 }

@@ -1,0 +1,115 @@
+"""Say what the way from one rendered release to another does to its groups."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from lockstep.diff.groups import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockstep.diff.groups import Groups
+    from lockstep.release import Release
+    from lockstep.yamlfile import Values
+
+_IN_TURN: Final = {
+    "LeaderWorkerSet": "from the highest number down, the next when the last is Ready",
+    "PodCliqueSet": "from the lowest number up, the next when the last is Ready",
+    "Deployment": "in no order, the next when the last is Ready",
+}
+_UNDO: Final = (
+    "To undo it before it has ended, do not go back: Grove would leave the half-replaced group as it is "
+    "(seen with v0.1.0-alpha.11). Go on to something new, for example with one more annotation in pod.annotations."
+)
+
+
+def describe(before: Sequence[Values], after: Sequence[Values], release: Release) -> Iterator[str]:
+    """Describe a change.
+
+    Parameters
+    ----------
+    before, after : sequence of Values
+        The rendered objects.
+    release : Release
+        The release as it will be.
+
+    Yields
+    ------
+    str
+        One sentence or two for each thing that happens.
+    """
+    old, new = find(before), find(after)
+    came = [groups for key, groups in new.items() if key not in old]
+    went = [groups for key, groups in old.items() if key not in new]
+    if came and went:
+        yield from _exchanged(went, came)
+    elif came or went:
+        verb = "made" if came else "removed"
+        yield f"{_names(came or went)}: {verb}. Other groups go on."
+    kept = [key for key in new if key in old]
+    for key in kept:
+        yield from _kept(old[key], new[key], release)
+    if not (came and went) and all(old[key].template == new[key].template for key in kept):
+        yield "No group restarts."
+    yield from _rest(before, after)
+
+
+def _exchanged(went: list[Groups], came: list[Groups]) -> Iterator[str]:
+    yield (
+        f"{_names(went)}: removed, and {_names(came)} made. What changes is frozen in an object that exists, so all "
+        "groups stop together, and the new ones start as soon as GPUs are free. No spare GPUs are needed; nothing "
+        "serves for a model load."
+    )
+
+
+def _kept(old: Groups, new: Groups, release: Release) -> Iterator[str]:
+    name = f"{new.kind} {new.name}"
+    if old.count != new.count and old.count is not None and new.count is not None:
+        more = new.count - old.count
+        gpus = abs(more) * release.group.gpus
+        what = f"{more} added, which takes {gpus} GPUs" if more > 0 else f"{-more} removed, which frees {gpus} GPUs"
+        yield f"{name}: {old.count} groups become {new.count}: {what}. Other groups go on."
+    if old.template != new.template:
+        count = new.count or release.rollout.replicas
+        surge = min(_groups(new.surge, count, up=True), count)
+        missing = max(1 if not surge else 0, _groups(new.unavailable, count, up=False))
+        spare = surge * release.group.gpus
+        yield (
+            f"{name}: every group restarts once, {_IN_TURN.get(new.kind, 'all together')}; at most {missing} missing "
+            f"at a time, {spare} spare GPUs needed."
+        )
+        if missing >= count:
+            yield "Nothing serves for a model load."
+        if new.kind == "PodCliqueSet":
+            yield _UNDO
+
+
+def _groups(written: str, count: int, *, up: bool) -> int:
+    if not written.endswith("%"):
+        return int(written)
+    share = int(written[:-1]) * count / 100
+    return math.ceil(share) if up else math.floor(share)
+
+
+def _rest(before: Sequence[Values], after: Sequence[Values]) -> Iterator[str]:
+    """Name the other objects that come, go or change; none of them restarts a group."""
+    old, new = ({_key(item): item for item in objects} for objects in (before, after))
+    groups = find(before).keys() | find(after).keys()
+    for word, keys in (
+        ("made", new.keys() - old.keys()),
+        ("removed", old.keys() - new.keys()),
+        ("changed in place", {key for key in old.keys() & new.keys() if old[key] != new[key]}),
+    ):
+        if names := sorted(key.replace("/", " ") for key in keys - groups):
+            yield f"{', '.join(names)}: {word}."
+
+
+def _key(item: Values) -> str:
+    metadata = item["metadata"]
+    return f"{item['kind']}/{metadata['name'] if isinstance(metadata, dict) else ''}"
+
+
+def _names(groups: list[Groups]) -> str:
+    return ", ".join(f"{each.kind} {each.name}" for each in groups)
