@@ -105,6 +105,7 @@ class Pod:
             "FAKE_CONTROL": str(self.control),
             "FAKE_JOURNAL": str(group.journal),
             "FAKE_COPIES": str(group.copies),
+            "TMPDIR": str(self.control),
             "PYTHONDONTWRITEBYTECODE": "1",
             **group.timers,
             **group.extra,

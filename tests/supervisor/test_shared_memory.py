@@ -24,21 +24,28 @@ if TYPE_CHECKING:
 SHARED_MEMORY = Path("/dev/shm")
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder in place of /dev/shm."""
+    (tmp_path / "shm").mkdir()
+    return tmp_path / "shm"
+
+
 def fill(folder: Path, *names: str) -> None:
     """Make files that nobody holds."""
     for name in names:
         (folder / name).write_bytes(bytes(mmap.PAGESIZE))
 
 
-def test_leftovers_are_removed(tmp_path: Path) -> None:
+def test_leftovers_are_removed(folder: Path) -> None:
     """What came with the engine goes with it, whatever made it; what was there before it stays."""
-    fill(tmp_path, "psm_before", "sem.mp-before")
-    memory = SharedMemory(tmp_path)
+    fill(folder, "psm_before", "sem.mp-before")
+    memory = SharedMemory(folder.with_name("memory"), folder)
     made = ["nccl-a1", "psm_4f2a", "sem.mp-x1", "torch_77_1", "vader_segment.node.0"]
-    fill(tmp_path, *made)
+    fill(folder, *made)
 
     assert made == memory.sweep()
-    assert ["psm_before", "sem.mp-before"] == sorted(entry.name for entry in tmp_path.iterdir())
+    assert ["psm_before", "sem.mp-before"] == sorted(entry.name for entry in folder.iterdir())
     assert [] == memory.sweep()
 
 
@@ -50,13 +57,13 @@ def test_leftovers_are_removed(tmp_path: Path) -> None:
     ],
     ids=["open", "mapped"],
 )
-def test_what_is_in_use_stays(tmp_path: Path, hold: str) -> None:
+def test_what_is_in_use_stays(folder: Path, hold: str) -> None:
     """What a living process holds is kept, and removed once that has ended."""
-    memory = SharedMemory(tmp_path)
-    fill(tmp_path, "psm_held", "psm_left")
+    memory = SharedMemory(folder.with_name("memory"), folder)
+    fill(folder, "psm_held", "psm_left")
     program = f"import sys; path = sys.argv[1]; {hold}; print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path / "psm_held")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", program, str(folder / "psm_held")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout
         assert b"held\n" == holder.stdout.readline()
@@ -67,22 +74,22 @@ def test_what_is_in_use_stays(tmp_path: Path, hold: str) -> None:
     assert ["psm_held"] == memory.sweep()
 
 
-def test_only_plain_files_are_removed(tmp_path: Path) -> None:
+def test_only_plain_files_are_removed(folder: Path) -> None:
     """A folder, and whatever is in it, is nobody's segment."""
-    memory = SharedMemory(tmp_path)
-    (tmp_path / "folder").mkdir()
-    fill(tmp_path / "folder", "psm_inside")
+    memory = SharedMemory(folder.with_name("memory"), folder)
+    (folder / "folder").mkdir()
+    fill(folder / "folder", "psm_inside")
 
     assert [] == memory.sweep()
-    assert (tmp_path / "folder" / "psm_inside").exists()
+    assert (folder / "folder" / "psm_inside").exists()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to make a file of another user")
-def test_other_users_files_stay(tmp_path: Path) -> None:
+def test_other_users_files_stay(folder: Path) -> None:
     """Another user's file stays, even where we could remove it."""
-    memory = SharedMemory(tmp_path)
-    fill(tmp_path, "psm_theirs", "psm_ours")
-    os.chown(tmp_path / "psm_theirs", 65534, 65534)
+    memory = SharedMemory(folder.with_name("memory"), folder)
+    fill(folder, "psm_theirs", "psm_ours")
+    os.chown(folder / "psm_theirs", 65534, 65534)
 
     assert ["psm_ours"] == memory.sweep()
 
@@ -120,3 +127,23 @@ def test_restart_and_end(make_group: Callable[..., Group]) -> None:
     assert [] == [name for name in names(group) if (SHARED_MEMORY / name).exists()]
     assert "leftovers of the engine from /dev/shm" in group.leader.text()
     assert (0, True) == (code, kept)
+
+
+def test_container_restart(make_group: Callable[..., Group]) -> None:
+    """What a killed container left is removed by the next one of its pod, for /dev/shm lives as long as the pod."""
+    group = make_group(1)
+    group.leader.tell("litter")
+    group.start()
+    group.wait_serving()
+    first = names(group)
+    group.leader.kill()
+    there = [name for name in first if (SHARED_MEMORY / name).exists()]
+    group.leader.start()
+    wait_for(lambda: len(names(group)) > len(first), "the next engine has made its own")
+    left = [name for name in first if (SHARED_MEMORY / name).exists()]
+    group.wait_serving()
+    group.leader.send(signal.SIGTERM)
+
+    assert 0 == group.leader.code()
+    assert first == there
+    assert [] == left

@@ -51,7 +51,6 @@ class Supervisor:
         self.timing = mine.timing
         self.environment = {name: value for name, value in os.environ.items() if name != "LOCKSTEP_GROUP_TOKEN"}
         self.children = Children()
-        self.shared_memory = SharedMemory()
         self.report = Report(mine.rank)
         self.status = StatusPort(self.answer)
         self.door = wire.Doorkeeper(wire.STRANGERS)
@@ -71,6 +70,7 @@ class Supervisor:
         self.said: dict[int, object] = {}  # what was last sent to whom
         # A folder for temporary files outlives the container, not the pod.
         self.memory = Path(tempfile.gettempdir()) / f"lockstep-{mine.uid}"
+        self.shared_memory = SharedMemory(self.memory.with_name(f"{self.memory.name}-shm"))
         self.served = False
         self.terminated = 0
         self.counter = 1  # of the incarnation that was last spoken of
@@ -86,6 +86,7 @@ class Supervisor:
         loop.add_signal_handler(signal.SIGCHLD, self.children.attend)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.on_terminate)
+        self.sweep()  # what the last container of this pod left
         servers = [await self.listen(self.status.handle, self.mine.status_port, wire.LINE * 2)]
         self.spawn(self.live())
         try:
@@ -98,7 +99,7 @@ class Supervisor:
         if left and not end.code:
             end = core.Exit(1, words.UNKILLABLE)
             self.report.event(words.FAILED, end.reason, outlived(left))
-        self.shared_memory.sweep()
+        self.sweep()
         for channel in [*self.channels.values(), *([self.channel] if self.channel else [])]:
             channel.close()
         for server in servers:
@@ -332,12 +333,16 @@ class Supervisor:
             self.finish(core.Exit(1, words.UNKILLABLE))
             return
         self.engine_process = None
-        left = self.shared_memory.sweep()
-        if left:
-            self.report.note(f"removed {len(left)} leftovers of the engine from /dev/shm")
+        self.sweep()
         if self.member:
             self.member.on_stopped()
         self.turn()
+
+    def sweep(self) -> None:
+        """Give back the memory of an engine that is gone."""
+        left = self.shared_memory.sweep()
+        if left:
+            self.report.note(f"removed {len(left)} leftovers of the engine from /dev/shm")
 
     def on_fault(self, reason: str, detail: str) -> None:
         """Take note of the engine's end."""

@@ -158,11 +158,23 @@ class SharedMemory:
 
     A killed engine leaves its segments and semaphores behind, a gigabyte after a handful of restarts.
     What a living process still maps or holds open is somebody else's and stays.
+
+    Parameters
+    ----------
+    memory
+        A file that lives as long as ``/dev/shm`` does: the pod. What a container that was killed has
+        left there is no stranger's to the next one.
+    folder
+        Another folder in its place.
     """
 
-    def __init__(self, folder: Path = SHARED_MEMORY) -> None:
+    def __init__(self, memory: Path, folder: Path = SHARED_MEMORY) -> None:
         self.folder = folder
-        self.before = self._entries()
+        try:
+            self.before = set(memory.read_text().splitlines())
+        except OSError:
+            self.before = self._entries()
+            memory.write_text("\n".join(self.before))
 
     def _entries(self) -> set[str]:
         try:
