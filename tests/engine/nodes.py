@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 HTTP_PORT = 8100
+# A /dev/shm of the node's own, as a pod has one: whoever cleans up the machine's may not see that it is in use.
+OWN_SHARED_MEMORY = ["unshare", "--mount", "--", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Stream:
     at: float = field(default_factory=time.monotonic)
 
     def seen(self) -> str:
-        """Return ``complete``, ``cut``, an HTTP status, or whether chunks still arrive: ``going`` or ``silent``."""
+        """Return ``complete``, ``error``, ``cut``, an HTTP status, or while it is open ``going`` or ``silent``."""
         if self.state == "going" and time.monotonic() - self.at > self.silence:
             return "silent"
         return self.state
@@ -93,8 +95,9 @@ class Pair:
         address = self.addresses[node]
         environment = {**os.environ, **self.engine.environment, "VLLM_HOST_IP": address, "GLOO_SOCKET_IFNAME": "lo"}
         with (self._folder / f"node-{node}.log").open("wb") as log:
+            own = OWN_SHARED_MEMORY if self.engine.name == "real" and os.geteuid() == 0 else []
             self.processes[node] = subprocess.Popen(
-                self.command(node, flags),
+                [*own, *self.command(node, flags)],
                 env={**environment, **self._env},
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -121,6 +124,14 @@ class Pair:
         if code is None:
             return "running"
         return f"exit {code}" if code >= 0 else signal.Signals(-code).name
+
+    def ended(self) -> str:
+        """Return which node is no longer running, and what its log ended with; nothing while all run."""
+        for node in self.processes:
+            if self.process(node) != "running":
+                tail = "\n".join(self.log(node).splitlines()[-20:])
+                return f"node {node} ended ({self.process(node)}):\n{tail}"
+        return ""
 
     def health(self) -> str:
         """Return the status of ``/health``, ``refused``, or ``silent``."""
@@ -162,6 +173,9 @@ class Pair:
                 stream.at = time.monotonic()
                 if line.startswith(b"data: "):
                     stream.chunks += 1
+                if line.startswith(b'data: {"error"'):
+                    stream.state = "error"
+                    return
                 if line.strip() == b"data: [DONE]":
                     stream.state = "complete"
                     return

@@ -151,6 +151,8 @@ class Player:
         """Ask until the answer is allowed; without a bound of its own, as long as a start may take."""
         deadline = time.monotonic() + (self.pair.engine.start if seconds is None else seconds)
         while (seen := observe()) not in allowed and time.monotonic() < deadline:
+            if seconds is None and self.pair.ended():
+                return f"{seen}, and {self.pair.ended()}"
             time.sleep(PERIOD)
         return seen
 
