@@ -510,9 +510,14 @@ async def supervise(arguments: tuple[str, ...]) -> int:
 
 
 def main() -> None:
-    """Run, then end at once: a thread that still waits for a dead engine holds nothing up."""
+    """Run, then end at once: neither a thread nor a task that still waits for something dead holds the end up.
+
+    So not by ``asyncio.run``: it waits for every task that it cancels, and before Python 3.12 one whose
+    ``wait_for`` is done at that moment goes on instead (python/cpython#86296).
+    """
     arguments = sys.argv[1:]
-    code = asyncio.run(supervise(tuple(arguments[1:] if arguments[:1] == ["--"] else arguments)))
+    work = supervise(tuple(arguments[1:] if arguments[:1] == ["--"] else arguments))
+    code = asyncio.new_event_loop().run_until_complete(work)
     with contextlib.suppress(OSError):
         sys.stderr.flush()
     os._exit(code)

@@ -180,10 +180,11 @@ class Vitals:
                 connection.close()
 
         running = asyncio.get_running_loop().run_in_executor(None, exchange)
-        try:
-            return await asyncio.wait_for(running, 2 * timeout)
-        except asyncio.TimeoutError:
-            raise TimeoutError(f"no whole answer in {2 * timeout:g} s") from None
+        running.add_done_callback(lambda late: late.cancelled() or late.exception())  # who gave up asks no more
+        # Not wait_for: before Python 3.12 it loses a cancellation, and the watch would outlive its engine.
+        if not (await asyncio.wait({running}, timeout=2 * timeout))[0]:
+            raise TimeoutError(f"no whole answer in {2 * timeout:g} s")
+        return running.result()
 
     async def watch(self) -> None:
         """Wait until the engine answers, then look after it until cancelled."""
