@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,26 @@ def test_supervisor_is_the_same_process(pod: Pod) -> None:
         out, _ = started.communicate(timeout=10)
 
     assert f"{started.pid} ['--', '--seed', '1']\n" == out
+
+
+def test_term_early_in_a_start(pod: Pod) -> None:
+    """Process 1 has no default action for TERM; a start that has not come to its supervisor ends all the same."""
+    if subprocess.run(["unshare", "--pid", "--fork", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("needs a process namespace of its own (unshare --pid)")
+    pod.stub("mktemp", f'echo $PPID >"$STUBS/began"; /bin/sleep 0.5; exec {shutil.which("mktemp")} "$@"')
+    pod.set(**SUPERVISED)
+    (pod.launch / "supervisor.py").write_text("import time; time.sleep(20)")
+    outer = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", *pod.command()], env=pod.environment)
+    while not (pod.stubs / "began").exists():
+        time.sleep(0.02)
+    first = int(Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()[0])
+    os.kill(first, signal.SIGTERM)
+    try:
+        code = outer.wait(timeout=10)
+    finally:
+        outer.kill()
+
+    assert 143 == code
 
 
 def test_exit_code_of_the_engine(pod: Pod) -> None:

@@ -15,14 +15,15 @@ set -euo pipefail
 # files come from one revision.
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 
+# shellcheck source=charts/serving/files/launch/lib/steps.sh
+source "$here/lib/steps.sh"
+obey_term # process 1 has no default action for TERM, and a start may take long
 # shellcheck source=charts/serving/files/launch/lib/contract.sh
 source "$here/lib/contract.sh"
 # shellcheck source=charts/serving/files/launch/lib/network.sh
 source "$here/lib/network.sh"
 # shellcheck source=charts/serving/files/launch/lib/leader.sh
 source "$here/lib/leader.sh"
-# shellcheck source=charts/serving/files/launch/lib/steps.sh
-source "$here/lib/steps.sh"
 # shellcheck source=charts/serving/files/launch/lib/version.sh
 source "$here/lib/version.sh"
 check_contract
@@ -31,7 +32,6 @@ source "$here/engines/$LOCKSTEP_ENGINE.sh"
 
 # Without a supervisor: hooks, then the engine in this very process.
 become_engine() {
-  obey_term
   step bash "$copy/launch.sh" hooks
   leads || step wait_for_leader_port
   step bash "$copy/launch.sh" engine "$@" >"$copy/command"

@@ -8,12 +8,16 @@ thread holds everything, so ``/live`` tells whether it turns. Standard library o
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
-import shutil
 import signal
 import sys
+
+# Process 1 has no default action for TERM, and the imports take a moment. The event loop's handler replaces this one.
+signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+
+import asyncio
+import contextlib
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -26,12 +30,12 @@ if TYPE_CHECKING:
 
 sys.dont_write_bytecode = True  # the launch files are compared byte by byte
 
-from group import membership as core  # noqa: E402
-from group import settings, wire, words  # noqa: E402
-from group.processes import Children, SharedMemory, adopt_orphans, exit_text, process_text  # noqa: E402
-from group.report import Report  # noqa: E402
-from group.status import StatusPort  # noqa: E402
-from group.vitals import Facts, Reports, Vitals  # noqa: E402
+from group import membership as core
+from group import settings, wire, words
+from group.processes import Children, SharedMemory, adopt_orphans, exit_text, process_text
+from group.report import Report
+from group.status import StatusPort
+from group.vitals import Facts, Reports, Vitals
 
 PATIENCE = 5.0  # seconds between TERM and KILL of a drained engine
 HOOKS_DONE = "LOCKSTEP_HOOKS_DONE"  # survives exec: hooks run once per container
