@@ -1,5 +1,5 @@
 # Everything a person types. Each target sets up what it needs, says what it does, and needs only
-# Python 3.10+, make, git and the package registries (docs/tiers.md: what the further tiers need).
+# Python 3.10+, make, git and the package registries; CONTRIBUTING.md says what the further tiers need.
 
 PYTHON ?= python3
 VENV := .venv
