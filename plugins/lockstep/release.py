@@ -232,6 +232,23 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Pod:
+    """The pod of a role: the values of ``pod`` with the ``own`` ones of the role on top."""
+
+    role: str
+    values: Table
+    own: Table
+
+    def entries(self, field: str) -> Table:
+        """Give the entries of a field that are not null."""
+        return given_entries(self.values, field)
+
+    def path(self, field: str, name: str) -> str:
+        """Give the values path of an entry: the role's where it has the entry."""
+        return f"{self.role if name in table(self.own, field) else 'pod'}.{field}.{name}"
+
+
+@dataclass(frozen=True)
 class Release:
     """One release.
 
@@ -269,6 +286,7 @@ class Release:
     network: Network
     supervisor: Supervisor
     sections: tuple[Section, ...]
+    pods: tuple[Pod, ...]
     resources: Mapping[str, Table]
     shared_memory: str
     capabilities: tuple[str, ...]
@@ -279,6 +297,12 @@ class Release:
     def manager(self) -> str:
         """Who admits the groups, or ``none``."""
         return self.queue.manager or MANAGERS[self.stack.name][0]
+
+    @property
+    def volumes(self) -> frozenset[str]:
+        """Names of the volumes that the chart gives every pod of this release."""
+        absent = {"models": self.weights.source == "hub", "ssh": not self.engine.ssh}
+        return frozenset(name for name in self.owned.mounts.values() if not absent.get(name))
 
     @property
     def model_reference(self) -> str:
@@ -352,6 +376,7 @@ def build(given: Input, values: Values) -> Release:
         network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
         supervisor=_supervisor(table(values, "supervisor")),
         sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
+        pods=tuple(_pod(role, values) for role in (SECTIONS[1:] if whole(group["nodes"]) > 1 else ("leader",))),
         resources={
             "resources": table(values, "resources"),
             "leader.resources": table(table(values, "leader"), "resources"),
@@ -425,6 +450,15 @@ def _section(name: str, values: Table) -> Section:
         bool(values.get("topologySpreadConstraints")),
         any(value is not None for value in values.values()),
     )
+
+
+def _pod(role: str, values: Values) -> Pod:
+    """Put the role's values on top: maps entry by entry, anything else whole."""
+    common, own = table(values, "pod"), table(values, role)
+    merged = {
+        field: {**table(common, field), **value} if isinstance(value, dict) else value for field, value in own.items()
+    }
+    return Pod(role, {**common, **merged}, own)
 
 
 def _capabilities(values: Values) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lockstep.checks import (
+    containers,
     engine,
     layout,
     memory,
@@ -83,6 +84,10 @@ CHECKS: Final[tuple[Check, ...]] = (
     names.length,
     metadata.owned_keys,
     pod.gpu_requests,
+    containers.names,
+    containers.gpus,
+    containers.sources,
+    containers.mounts,
     pod.shared_memory,
     pod.mounts,
     pod.probes,
@@ -121,4 +126,6 @@ def run(given: Input) -> list[Finding]:
     if unfit:
         return unfit
     release = build(given, values)
-    return [finding for check in CHECKS for finding in check(release)]
+    said = {finding.seen["name"] for finding in misnamed}  # the rules of object names need not refuse it again
+    found = (finding for check in CHECKS for finding in check(release))
+    return misnamed + [each for each in found if each.code != "STK002" or each.seen["name"] not in said]

@@ -4,13 +4,13 @@
 {{- /* serving.validate: fail with every message, or give nothing. Context: root. */}}
 {{- define "serving.validate" -}}
 {{- $messages := list }}
-{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.changes" "rules.versions" "rules.abilities" "rules.stack" "rules.queue" "rules.autoscaling" "rules.metadata" "rules.devices" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
+{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.changes" "rules.versions" "rules.abilities" "rules.stack" "rules.queue" "rules.autoscaling" "rules.metadata" "rules.devices" "rules.pods" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
 {{- range $topic := concat $topics (list (printf "engine.%s.rules" .Values.engine.name) (printf "stack.%s.rules" .Values.stack.name)) }}
 {{- range $line := include (printf "serving.%s" $topic) $ | splitList "\n" }}
 {{- $messages = append $messages (trim $line) }}
 {{- end }}
 {{- end }}
-{{- with without $messages "" }}
+{{- with without $messages "" | uniq }}
 {{- fail (printf "these values are refused (%d):\n\n%s\n" (len .) (join "\n" .)) }}
 {{- end }}
 {{- end }}
