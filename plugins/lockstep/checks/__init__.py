@@ -126,6 +126,4 @@ def run(given: Input) -> list[Finding]:
     if unfit:
         return unfit
     release = build(given, values)
-    said = {finding.seen["name"] for finding in misnamed}  # the rules of object names need not refuse it again
-    found = (finding for check in CHECKS for finding in check(release))
-    return misnamed + [each for each in found if each.code != "STK002" or each.seen["name"] not in said]
+    return [finding for check in CHECKS for finding in check(release)]
