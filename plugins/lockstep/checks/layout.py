@@ -19,8 +19,8 @@ def law(release: Release) -> Iterator[Finding]:
         yield Finding(
             "PAR001",
             "parallelism",
-            f"parallelism needs {layout} = {layout.ranks} GPUs, but group has {group.nodes} nodes x "
-            f"{group.gpus_per_node} gpusPerNode = {group.gpus}",
+            f"parallelism needs {layout} = {layout.ranks} GPUs, but group has {group.nodes} "
+            f"node{'s' * (group.nodes > 1)} x {group.gpus_per_node} gpusPerNode = {group.gpus}",
             _repair(group, layout),
             _seen(group, layout),
         )

@@ -1,6 +1,6 @@
 {{- /* Rules of the pod. */}}
 
-{{- /* serving.rules.devices: one number of GPUs, and /dev/shm inside the memory limit. Context: root. Gives lines. */}}
+{{- /* serving.rules.devices: one number of GPUs, RDMA devices that are others, and /dev/shm inside the memory limit. Context: root. Gives lines. */}}
 {{- define "serving.rules.devices" -}}
 {{- $group := .Values.group }}
 {{- $shm := .Values.sharedMemory.size }}
@@ -14,9 +14,12 @@ OPS001 {{ $path }}.{{ $kind }} asks for {{ . }} {{ $group.resourceName }}, but g
 {{- end }}
 {{- with (($resources | default dict).limits | default dict).memory }}
 {{- if ge (include "serving.bytes" $shm | float64) (include "serving.bytes" . | float64) }}
-OPS002 sharedMemory.size is {{ $shm }}, but {{ $path }}.limits.memory is {{ . }} and /dev/shm counts against it; lower sharedMemory.size or raise the limit
+OPS002 sharedMemory.size is {{ include "serving.scalar" $shm }}, but {{ $path }}.limits.memory is {{ include "serving.scalar" . }} and /dev/shm counts against it; lower sharedMemory.size or raise the limit
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if eq (((.Values.network).rdma).resource | default "") $group.resourceName }}
+NET002 network.rdma.resource is {{ $group.resourceName }}, which is group.resourceName: its count would stand in place of the GPUs; name the resource of the RDMA devices
 {{- end }}
 {{- end }}
 
@@ -85,5 +88,8 @@ OPS005 weights.{{ $key }} is set, but has no meaning with weights.source {{ $wei
 {{- end }}
 {{- if and (eq $weights.source "hostPath") $weights.path (not (hasPrefix "/" $weights.path)) }}
 OPS005 weights.path is {{ $weights.path }}, but on a node it must be absolute; begin it with /
+{{- end }}
+{{- if has ".." ($weights.path | default "" | splitList "/") }}
+OPS005 weights.path is {{ $weights.path }}, but a path with .. is refused by Kubernetes, or leads out of the claim; write it without ..
 {{- end }}
 {{- end }}
