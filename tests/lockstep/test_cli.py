@@ -6,14 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lockstep.cli import COMMANDS, main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RIGHT = """\
 model: {id: deepseek-ai/DeepSeek-R1}
@@ -73,6 +70,29 @@ def test_a_wrong_file(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "  Set parallelism.tensor: 8 with parallelism.pipeline: 2, or group.gpusPerNode: 6.\n"
     )
     assert out.endswith(f"{wrong}: 1 error, 2 warnings\n")
+
+
+def test_a_name_that_helm_cannot_take_hides_no_other_finding(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name says nothing of the values; it is refused once, beside what they get wrong."""
+    code = main(["check", str(wrong.rename(wrong.with_name("wrong_name.yaml")))])
+    out = capsys.readouterr().out
+
+    assert code == 1
+    assert [line for line in out.splitlines() if line.startswith("error ")] == [
+        "error STK002",
+        "error PAR001 parallelism",
+    ]
+
+
+def test_an_empty_file_misses_each_key_once(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two rules of the schema ask for the same key."""
+    right.write_text("")
+    code = main(["check", str(right)])
+    found = [line for line in capsys.readouterr().out.splitlines() if line.startswith("error VAL002 ")]
+
+    assert code == 1
+    assert "error VAL002 group.gpusPerNode" in found
+    assert sorted(set(found)) == sorted(found)
 
 
 def test_several_files(right: Path, wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     sglang.rules,
     trtllm.rules,
     network.gloo_interface,
+    network.rdma_devices,
     stack.foreign_blocks,
+    stack.workers_of_one_node,
     stack.one_node_deployment,
     stack.partition,
     stack.plain_rollout,
@@ -110,7 +112,8 @@ def run(given: Input) -> list[Finding]:
     -------
     list of Finding
         All findings. A file that cannot be read, or values that do not fit the schema, end the checks there, as they
-        end Helm: the rules after them would judge values that are not what they seem.
+        end Helm: the rules after them would judge values that are not what they seem. A release name that Helm does
+        not take leaves the values as they are, so they are judged, too.
 
     Raises
     ------
@@ -122,8 +125,10 @@ def run(given: Input) -> list[Finding]:
     except ValuesError as error:
         line = {} if error.line is None else {"line": error.line}
         return [Finding("VAL001", "", str(error), "Mend the file; `helm template` may not notice this.", line)]
-    unfit = [*names.release(given), *schema.check(given.chart, values)]
+    misnamed, unfit = list(names.release(given)), list(schema.check(given.chart, values))
     if unfit:
-        return unfit
+        return misnamed + unfit
     release = build(given, values)
-    return [finding for check in CHECKS for finding in check(release)]
+    said = {finding.seen["name"] for finding in misnamed}  # the rules of object names need not refuse it again
+    found = (finding for check in CHECKS for finding in check(release))
+    return misnamed + [each for each in found if each.code != "STK002" or each.seen["name"] not in said]

@@ -37,12 +37,13 @@ def check(chart: Path, values: Values) -> Iterator[Finding]:
     Yields
     ------
     Finding
-        VAL002, one for each fault, ordered by path.
+        VAL002, one for each fault, ordered by path; two rules of the schema that say the same say it once.
     """
     schema = _schema(chart)
     faults = map(_Fault.of, Draft7Validator(schema).iter_errors(values))
     findings = [finding for fault in faults for finding in _findings(fault, schema)]
-    yield from sorted(findings, key=lambda finding: finding.path)
+    alone = [each for index, each in enumerate(findings) if each not in findings[:index]]
+    yield from sorted(alone, key=lambda finding: finding.path)
 
 
 @cache
