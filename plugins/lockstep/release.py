@@ -200,10 +200,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class Network:
-    """The network between the pods of a group."""
+    """The network between the pods of a group, and the resource of its RDMA devices."""
 
     env: Table
-    rdma: bool
+    rdma: str | None
 
 
 @dataclass(frozen=True)
@@ -373,7 +373,7 @@ def build(given: Input, values: Values) -> Release:
         topology=text(values, "topology"),
         autoscaled=bool(scaling),
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
-        network=Network(given_entries(network, "env"), bool(network.get("rdma"))),
+        network=Network(given_entries(network, "env"), text(table(network, "rdma"), "resource")),
         supervisor=_supervisor(table(values, "supervisor")),
         sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
         pods=tuple(_pod(role, values) for role in (SECTIONS[1:] if whole(group["nodes"]) > 1 else ("leader",))),

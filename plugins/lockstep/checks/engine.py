@@ -22,7 +22,10 @@ def derived_flags(release: Release) -> Iterator[Finding]:
     """Refuse a flag that Lockstep derives, in every spelling that the engine's parser takes."""
     facts = release.engine.facts
     for key, value in release.engine.args.items():
-        row = next((row for row in facts.flags if _is_spelling(flag_name(key), row, facts.negation)), None)
+        name = flag_name(key)
+        if not key.startswith("--") and key.startswith("-"):
+            name = name.rstrip("0123456789")  # argparse takes -n2 for -n 2
+        row = next((row for row in facts.flags if _is_spelling(name, row, facts.negation)), None)
         if row is not None:
             yield Finding(
                 "ENG001",

@@ -1,4 +1,4 @@
-"""Interfaces: Gloo and NCCL read the same kind of variable differently."""
+"""Interfaces, which Gloo and NCCL read differently, and the devices of the fabric."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def gloo_interface(release: Release) -> Iterator[Finding]:
                 "is found.",
                 {f"{path}.GLOO_SOCKET_IFNAME": name},
             )
+
+
+def rdma_devices(release: Release) -> Iterator[Finding]:
+    """Refuse the GPUs' resource for the RDMA devices: a container has one number for each resource."""
+    resource = release.group.resource
+    if release.network.rdma == resource:
+        yield Finding(
+            "NET002",
+            "network.rdma.resource",
+            f"network.rdma.resource is {resource}, which is group.resourceName: its count would stand in place of the "
+            "GPUs",
+            "Name the resource of the RDMA devices.",
+            {"network.rdma.resource": resource, "group.resourceName": resource},
+        )

@@ -31,6 +31,19 @@ def foreign_blocks(release: Release) -> Iterator[Finding]:
             )
 
 
+def workers_of_one_node(release: Release) -> Iterator[Finding]:
+    """Refuse settings of workers where there are none."""
+    for section in release.sections:
+        if release.group.nodes == 1 and section.name == "worker" and section.given:
+            yield Finding(
+                "STK006",
+                "worker",
+                "worker is set, but with group.nodes 1 there is no worker",
+                "Move it to pod, or remove it.",
+                {"group.nodes": 1},
+            )
+
+
 def one_node_deployment(release: Release) -> Iterator[Finding]:
     """Refuse several nodes on a Deployment."""
     nodes = release.group.nodes

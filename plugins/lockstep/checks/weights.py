@@ -45,6 +45,14 @@ def settings(release: Release) -> Iterator[Finding]:
             "Begin it with /.",
             {"weights.path": path},
         )
+    if isinstance(path, str) and ".." in path.split("/"):
+        yield Finding(
+            "OPS005",
+            "weights.path",
+            f"weights.path is {path}, but a path with .. is refused by Kubernetes, or leads out of the claim",
+            "Write it without .. in it.",
+            {"weights.path": path},
+        )
 
 
 def download(release: Release) -> Iterator[Finding]:

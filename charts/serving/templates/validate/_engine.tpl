@@ -7,6 +7,9 @@
 {{- range $key, $_ := include "serving.overlay" (list .Values.engine.args) | fromJson }}
 {{- $name := include "serving.engine.flagName" $key }}
 {{- $positive := trimPrefix $facts.negation $name }}
+{{- if regexMatch "^-[^-]" $key }}
+{{- $positive = regexReplaceAll "[0-9]+$" $positive "" }}
+{{- end }}
 {{- $found := list }}
 {{- range $row := $facts.flags }}
 {{- if or (has $positive ($row.short | default list)) (and (gt (len $positive) 2) (hasPrefix $positive (replace "_" "-" $row.name))) }}

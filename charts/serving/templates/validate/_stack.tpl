@@ -1,11 +1,14 @@
 {{- /* Rules that hold on every stack. A stack's own are in stack/_<stack>.tpl. */}}
 
-{{- /* serving.rules.stack: foreign blocks, and a rollout that cannot move. Context: root. Gives lines. */}}
+{{- /* serving.rules.stack: settings that nothing reads, and a rollout that cannot move. Context: root. Gives lines. */}}
 {{- define "serving.rules.stack" -}}
 {{- range $block, $given := omit .Values.stack "name" }}
 {{- if and $given (ne $block $.Values.stack.name) }}
 STK006 stack.{{ $block }} is set, but stack.name is {{ $.Values.stack.name }}; remove the block
 {{- end }}
+{{- end }}
+{{- if and (eq (int .Values.group.nodes) 1) (include "serving.overlay" (list .Values.worker) | fromJson) }}
+STK006 worker is set, but with group.nodes 1 there is no worker; move it to pod, or remove it
 {{- end }}
 {{- $rollout := include "serving.rollout" . | fromJson }}
 {{- if and (gt $rollout.replicas 0.0) (eq (addf $rollout.unavailable $rollout.surge) 0.0) }}
