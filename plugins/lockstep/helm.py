@@ -6,13 +6,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lockstep.errors import RenderError, UsageError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+_HINT: Final = "Use --debug flag to render out invalid YAML"
 
 
 def find() -> Path:
@@ -56,7 +58,7 @@ def run(arguments: Sequence[str | os.PathLike[str]]) -> str:
     UsageError
         If Helm is not there or cannot be started.
     RenderError
-        If Helm failed; the message is Helm's own.
+        If Helm failed; the message is Helm's own, less its hint at an option that Lockstep has not.
     """
     helm = find()
     try:
@@ -64,5 +66,5 @@ def run(arguments: Sequence[str | os.PathLike[str]]) -> str:
     except OSError as error:
         raise UsageError(f"{helm} cannot be started ({error.strerror})") from None
     if done.returncode:
-        raise RenderError(done.stderr.strip() or f"helm ended with {done.returncode}")
+        raise RenderError(done.stderr.replace(_HINT, "").strip() or f"helm ended with {done.returncode}")
     return done.stdout

@@ -15,19 +15,22 @@ from lockstep.errors import RenderError, UsageError
 from lockstep.inputs import MAX_NAME, is_release_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from lockstep.inputs import Input
     from lockstep.yamlfile import Values
 
 
-def manifests(given: Input) -> str:
+def manifests(given: Input, settings: Sequence[str] = ()) -> str:
     """Render a release as text.
 
     Parameters
     ----------
     given : Input
         The release.
+    settings : sequence of str, optional
+        What Helm's ``--set`` takes, handed over as it is; above every file.
 
     Returns
     -------
@@ -58,6 +61,7 @@ def manifests(given: Input) -> str:
             "--namespace",
             given.namespace,
             *(f"--values={_csv(file)}" for file in given.files),
+            *(f"--set={setting}" for setting in settings),
             "--include-crds",
         ]
     )

@@ -196,6 +196,17 @@ def test_render_of_refused_values(wrong: Path, capsys: pytest.CaptureFixture[str
     assert code == 1
     assert captured.out == ""
     assert "PAR001 parallelism needs tensor 6" in captured.err
+    assert "--debug" not in captured.err
+
+
+def test_render_hands_set_to_helm(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--set is Helm's: repeatable, above every file, refused in Helm's words."""
+    code = main(["render", str(right), "--set", "fullnameOverride=first", "--set", "fullnameOverride=second"])
+
+    assert code == 0
+    assert 'name: "second"\n' in capsys.readouterr().out
+    assert main(["render", str(right), "--set", "replicas"]) == 1
+    assert "failed parsing --set data" in capsys.readouterr().err
 
 
 def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:

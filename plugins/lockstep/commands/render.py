@@ -13,10 +13,18 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     inputs.add_arguments(parser, several=False)
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        dest="settings",
+        action="append",
+        default=[],
+        help="a value above every file, as Helm's option of this name (repeatable)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what Helm renders; returns 0."""
     (given,) = inputs.from_arguments(args)
-    print(render.manifests(given), end="")
+    print(render.manifests(given, args.settings), end="")
     return 0
