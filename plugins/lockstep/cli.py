@@ -76,7 +76,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     wanted = next((word for word in words if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name == wanted:
             module = import_module(f"lockstep.commands.{name}")
             module.add_arguments(command)

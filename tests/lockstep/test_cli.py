@@ -330,6 +330,14 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert "options:" in capsys.readouterr().out
 
 
+def test_help_keeps_the_capitals_of_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the first letter of a summary is raised."""
+    with pytest.raises(SystemExit):
+        main(["render", "--help"])
+
+    assert "Print the objects that Helm and Argo CD would apply." in capsys.readouterr().out
+
+
 def test_a_fault_of_lockstep_is_one_line(
     right: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
