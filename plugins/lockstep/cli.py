@@ -6,6 +6,7 @@ Exit codes: 0 no error found, 1 at least one error found, 2 wrong use or a fault
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ COMMANDS: Final = {
     "render": "print the objects that Helm and Argo CD would apply",
     "rehearse": "run the rendered group as processes on this machine",
 }
+
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,11 +54,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 128 + signal.SIGPIPE
     except Exception as error:  # the last resort: a person gets a sentence, not a traceback
         if os.environ.get("LOCKSTEP_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+            _drop_output()
+            return _say(f"the output cannot be written ({error.strerror})", 2)
         what = f"{type(error).__name__}: {error}"
         return _say(f"a fault of lockstep itself: {what} (LOCKSTEP_DEBUG=1 shows where; please report it)", 2)
     return code
@@ -82,6 +88,11 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser
+
+
+def _drop_output() -> None:
+    """Let go of what is still buffered, so that the interpreter does not stumble over it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:

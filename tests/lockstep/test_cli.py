@@ -351,6 +351,21 @@ def test_a_fault_of_lockstep_is_one_line(
     assert len(err.splitlines()) == 1
 
 
+def test_an_output_that_is_full_is_one_line(right: Path) -> None:
+    """A full disk is no fault of Lockstep."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lockstep", "check", right],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert done.stderr == "lockstep: the output cannot be written (No space left on device)\n"
+
+
 def test_the_debug_variable_shows_where(right: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever mends Lockstep gets the traceback."""
     monkeypatch.setenv("LOCKSTEP_DEBUG", "1")
