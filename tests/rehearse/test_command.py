@@ -91,8 +91,10 @@ def test_kept_group_answers_on_a_port(values: Path) -> None:
         ("the group has ranks 0 to 0", ["VALUES", "--kill", "worker@1"]),
         ("faults.yaml: No such file", ["VALUES", "--fault", "faults.yaml"]),
         ("a file that ends in .svg or .html", ["VALUES", "--picture", "x.png"]),
+        ("--port: '99999' is no port; it must be from 0 to 65535", ["VALUES", "--keep", "--port", "99999"]),
+        ("--timeout: '-3' must be a number of seconds above 0", ["VALUES", "--timeout", "-3"]),
     ],
-    ids=["no file", "no kind", "no time", "no rank", "no script", "no picture"],
+    ids=["no file", "no kind", "no time", "no rank", "no script", "no picture", "no port", "no timeout"],
 )
 def test_wrong_use(values: Path, message: str, words: list[str]) -> None:
     """One message, exit code 2."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lockstep import inputs, render
 from lockstep.errors import LockstepError, UsageError
@@ -12,9 +12,6 @@ from lockstep.rehearse import faults, picture
 from lockstep.rehearse.completion import PROMPT
 from lockstep.rehearse.launcher import listen, rehearse
 from lockstep.rehearse.plan import Plan
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,18 +41,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(repeatable), or a YAML file with a list of them. {kinds}",
     )
     parser.add_argument("--keep", action="store_true", help="go on serving until Ctrl-C")
-    parser.add_argument("--port", type=int, default=0, help="with --keep: port on 127.0.0.1 that leads to the Service")
+    parser.add_argument(
+        "--port", type=_port, default=0, help="with --keep: port on 127.0.0.1 that leads to the Service"
+    )
     parser.add_argument(
         "--network", choices=("auto", "namespaces", "loopback"), default="auto", help="where pods get their addresses"
     )
     parser.add_argument(
-        "--timeout", type=float, default=300, metavar="SECONDS", help="to Ready, and again after faults (%(default)s)"
+        "--timeout",
+        type=_seconds,
+        default=300,
+        metavar="SECONDS",
+        help="to Ready, and again after faults (%(default)s)",
     )
     parser.add_argument("--prompt", default=PROMPT, help="what the chat completion asks")
     parser.add_argument(
         "--picture", metavar="FILE", type=Path, help="draw the timeline: .svg, or .html with all events"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document at the end, and nothing else")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; it must be from 0 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number of seconds above 0")
+    return seconds
 
 
 def run(args: argparse.Namespace) -> int:
