@@ -115,12 +115,13 @@ def test_port_that_is_taken(values: Path) -> None:
 
 
 def test_values_that_the_chart_refuses(values: Path) -> None:
-    """Helm's own message, exit code 1, nothing started."""
+    """The errors as `lockstep check` says them, exit code 1, nothing started."""
     values.write_text(VALUES.replace("nodes: 1", "nodes: 2"))
     done = lockstep(values)
 
     assert 1 == done.returncode
-    assert "STK001" in done.stderr
+    assert "error STK001" in done.stderr
+    assert done.stderr.endswith(f"{values}: 1 error\n")
     assert "" == done.stdout
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from lockstep import inputs, render
+from lockstep.checks import run as run_checks
+from lockstep.codes import Severity
 from lockstep.errors import LockstepError, UsageError
 from lockstep.rehearse import faults, picture
 from lockstep.rehearse.completion import PROMPT
 from lockstep.rehearse.launcher import listen, rehearse
 from lockstep.rehearse.plan import Plan
+from lockstep.report import to_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +82,7 @@ def _seconds(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rehearse; returns 0 when the group answered, also after the faults.
+    """Rehearse; returns 0 when the group answered, also after the faults, and 1 when the checks find an error.
 
     Raises
     ------
@@ -92,6 +96,10 @@ def run(args: argparse.Namespace) -> int:
     for text in args.fault:
         path = Path(text)
         script += faults.read_faults(path) if path.suffix in (".yaml", ".yml") else [faults.parse_fault(text)]
+    refused = [finding for finding in run_checks(given) if finding.severity is Severity.ERROR]
+    if refused:
+        print(to_text([(given.file, refused)], colour=sys.stderr.isatty()), file=sys.stderr)
+        return 1
     plan = Plan(
         objects=render.objects(given),
         namespace=given.namespace,
