@@ -125,6 +125,23 @@ def test_values_that_the_chart_refuses(values: Path) -> None:
     assert "" == done.stdout
 
 
+def test_reader_that_stops_early(values: Path) -> None:
+    """`lockstep rehearse ... | head -1` stops the group and ends quietly, with the code of a closed pipe."""
+    script = f'"{sys.executable}" -m lockstep rehearse "{values}" | head -n 1; exit "${{PIPESTATUS[0]}}"'
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | {"PATH": path},
+    )
+
+    assert (141, "") == (done.returncode, done.stderr)
+    assert 1 == len(done.stdout.splitlines())
+
+
 def test_helm_is_missing(values: Path, tmp_path: Path) -> None:
     """One message that says where Helm was looked for."""
     python = tmp_path / "bin" / "python"

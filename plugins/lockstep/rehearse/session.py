@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ class Session:
         self._timeline = Timeline(folder / "timeline.jsonl")
         self._report = Report(plan.engine, plan.network, faults=[str(each) for each in plan.faults])
         self._stopped = asyncio.Event()
+        self._stopped_by = 128 + signal.SIGINT
         self._leash: asyncio.Task[None] | None = None
         self._controller: Controller | None = None
 
@@ -62,7 +64,7 @@ class Session:
         except LockstepError as fault:
             self._report.error, self._report.exit_code = str(fault), 2
         except StoppedError:
-            self._report.error, self._report.exit_code = "stopped", 130
+            self._report.error, self._report.exit_code = "stopped", self._stopped_by
         if self._controller is not None:
             await self._stop(self._controller)
         self._timeline.close()
@@ -80,6 +82,11 @@ class Session:
         if self._controller is not None:
             self._controller.kill()
 
+    def _unread(self) -> None:
+        """Stop: nobody reads what is printed."""
+        self._stopped_by = 128 + signal.SIGPIPE
+        self._stopped.set()
+
     async def _hold(self) -> None:
         plan = self._plan
         group = find_group(plan.objects, plan.namespace)
@@ -90,7 +97,7 @@ class Session:
         controller = Controller(group, network, self._folder / "pods", base, self._timeline)
         controller.delays = {each.rank: each.seconds or 0.0 for each in plan.faults if each.kind == "delay"}
         self._controller = controller
-        with choose_view(controller, self._timeline, quiet=plan.quiet) as show:
+        with choose_view(controller, self._timeline, quiet=plan.quiet, closed=self._unread) as show:
             await controller.start()
             early = [asyncio.create_task(self._later(each)) for each in plan.faults if each.from_start]
             forward = Forward(plan.forward, controller) if plan.forward is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lockstep.rehearse.controller import Controller
     from lockstep.rehearse.forward import Forward
@@ -92,13 +93,32 @@ def _probes(pod: Kubelet) -> Text:
     return shown
 
 
+class _Output(Console):
+    """Standard output; when its reader (head, less) has seen enough, it says so once and falls silent."""
+
+    def __init__(self, closed: Callable[[], None]) -> None:
+        super().__init__(file=sys.stdout, highlight=False, soft_wrap=False)
+        self._closed = closed
+
+    def on_broken_pipe(self) -> None:
+        """Go on in place of rich, which would end the process here and leave the pods to the kernel."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        self._closed()
+
+
 @contextmanager
-def choose_view(controller: Controller, timeline: Timeline, *, quiet: bool) -> Iterator[View]:
-    """Show the timeline as it fits the output: a table on a terminal, plain lines elsewhere."""
+def choose_view(
+    controller: Controller, timeline: Timeline, *, quiet: bool, closed: Callable[[], None]
+) -> Iterator[View]:
+    """Show the timeline as it fits the output: a table on a terminal, plain lines elsewhere.
+
+    ``closed`` is called when nobody reads the output any more.
+    """
     if quiet:
         yield View(None)
         return
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    console = _Output(closed)
     view = LiveView(console, controller) if console.is_terminal else View(console)
     timeline.listeners.append(view.event)
     if isinstance(view, LiveView):
