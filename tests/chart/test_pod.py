@@ -11,6 +11,13 @@ from .rendering import CHART, FIVE_LINES, ONE_NODE, ROLES, ROOT, Object, ranks_o
 if TYPE_CHECKING:
     from pathlib import Path
 
+# How many pods one group of a kind has.
+SIZES = {
+    "Deployment": lambda spec: 1,  # noqa: ARG005
+    "LeaderWorkerSet": lambda spec: spec["leaderWorkerTemplate"]["size"],
+    "PodCliqueSet": lambda spec: sum(clique["spec"]["replicas"] for clique in spec["template"]["cliques"]),
+    "StatefulSet": lambda spec: spec["replicas"],
+}
 EXAMPLES = [*sorted((CHART / "ci").glob("*.yaml")), *sorted((ROOT / "values" / "examples").glob("*.yaml"))]
 
 
@@ -19,10 +26,7 @@ def test_the_gpus_of_the_pods_are_the_gpus_of_the_layout(file: Path) -> None:
     """Requests equal limits on every pod, and size x GPUs is the product of the factors."""
     rendered = render(file)
     ranks = ranks_of(rendered)
-    nodes = 1
-    for item in rendered.objects:
-        if item["kind"] == "LeaderWorkerSet":
-            nodes = item["spec"]["leaderWorkerTemplate"]["size"]
+    (nodes,) = {SIZES[item["kind"]](item["spec"]) for item in rendered.objects if item["kind"] in SIZES}
     for role in rendered.templates():
         resources = rendered.engine(role)["resources"]
         (device,) = (name for name in resources["limits"] if name.endswith(("/gpu", "/gaudi")))

@@ -144,6 +144,7 @@ def test_launch_files_change(make_group: Callable[..., Group]) -> None:
     undisturbed = [len(group.starts(rank)) for rank in group.pods]
     group.pods[1].kill()
     group.pods[1].start()
+    wait_for(lambda: len(group.starts(2)) == 2, "the group starts again")
     group.wait_serving()
 
     assert [1, 1, 1] == undisturbed
