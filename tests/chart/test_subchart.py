@@ -12,7 +12,9 @@ from .rendering import CHART, FIVE_LINES, Object, refusal, render, values
 from .test_objects import empty_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
 
 @pytest.fixture
@@ -100,3 +102,40 @@ def test_no_null_is_left_in_what_is_rendered() -> None:
 
     assert render(FIVE_LINES).templates()["worker"]["spec"]["containers"] == rendered.pod("worker")["containers"]
     assert set(empty_parts(list(render(FIVE_LINES).objects))) == set(empty_parts(list(rendered.objects)))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"security": {"container": {"runAsUser": None}}},
+        {"security": {"pod": {"seLinuxOptions": None}}},
+        {"security": {"serviceAccount": {"annotations": {"a": None}}}},
+        {"pod": {"tolerations": {"a": {"key": None, "operator": "Exists"}}}},
+        {"pod": {"sidecars": {"a": {"image": "a", "resources": None, "env": [{"name": "a", "value": None}]}}}},
+        {"pod": {"volumes": {"a": {"hostPath": {"path": "/a", "type": None}}}}},
+        {"pod": {"volumeMounts": {"/a": {"name": "cache", "subPath": None}}}},
+        {"pod": {"probes": {"liveness": {"httpGet": {"path": "/live", "port": "status", "host": None}}}}},
+        {"pod": {"affinity": {"nodeAffinity": None}}},
+        {"service": {"annotations": {"a": None}}},
+        {"networkPolicy": {"httpFrom": [{"podSelector": None, "namespaceSelector": {}}]}},
+        {"extraObjects": {"a": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": None}}},
+    ],
+    ids=lambda given: ".".join((next(iter(given)), next(iter(next(iter(given.values())))))),
+)
+def test_no_null_is_left_inside_what_kubernetes_defines(given: dict[str, Any]) -> None:
+    """The API server refuses some of them and drops the others, which then differ from Git for ever."""
+    rendered = render(values(given))
+
+    assert [] == list(nulls(list(rendered.objects)))
+    assert {"emptyDir", "namespaceSelector"} >= {
+        path.rpartition(".")[2] for path in empty_parts(list(rendered.objects))
+    }
+
+
+def nulls(node: Any, path: str = "") -> Iterator[str]:
+    """Give the paths of nulls."""
+    parts = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, part in parts:
+        yield from nulls(part, f"{path}.{key}")
+    if node is None:
+        yield path

@@ -38,6 +38,30 @@
 {{- toJson $merged }}
 {{- end }}
 
+{{- /* serving.yaml: a map or list of the user's as YAML, without nulls; nothing if nothing is left. The API server
+       refuses some nulls and drops the others. Context: the map or list. */}}
+{{- define "serving.yaml" -}}
+{{- with . }}
+{{- $copy := deepCopy . }}
+{{- include "serving.dropNulls" $copy }}
+{{- with $copy }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.dropNulls: take the null keys out of a map, or of the maps in a list, at any depth. Context: the map or
+       list, which is changed. Gives nothing. */}}
+{{- define "serving.dropNulls" -}}
+{{- range $key, $entry := . }}
+{{- if and (kindIs "map" $) (kindIs "invalid" $entry) }}
+{{- $_ := unset $ $key }}
+{{- else if or (kindIs "map" $entry) (kindIs "slice" $entry) }}
+{{- include "serving.dropNulls" $entry }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* serving.owned: the table of what belongs to the chart in every pod. Context: root. Gives YAML. */}}
 {{- define "serving.owned" -}}
 {{- .Files.Get "files/owned.yaml" }}

@@ -21,9 +21,9 @@
   {{- end }}
   resources:
     {{- include "serving.resources" . | trim | nindent 4 }}
-  {{- with include "serving.containerSecurity" .root | fromJson }}
+  {{- with include "serving.yaml" (include "serving.containerSecurity" .root | fromJson) }}
   securityContext:
-    {{- toYaml . | nindent 4 }}
+    {{- . | nindent 4 }}
   {{- end }}
   volumeMounts:
     {{- include "serving.volumeMounts" . | trim | nindent 4 }}
@@ -53,9 +53,7 @@ args:
 {{- $containers = append $containers (set (deepCopy $container) "name" $name) }}
 {{- end }}
 {{- end }}
-{{- with $containers }}
-{{- toYaml . }}
-{{- end }}
+{{- include "serving.yaml" $containers }}
 {{- end }}
 
 {{- /* serving.resources: the user's requests and limits, with the devices in both. Context: dict root, role, pod. */}}

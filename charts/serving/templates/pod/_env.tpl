@@ -9,7 +9,7 @@
 {{- range $name, $value := include "serving.overlay" $layers | fromJson }}
 - name: {{ $name }}
   {{- if kindIs "map" $value }}
-  {{- toYaml $value | nindent 2 }}
+  {{- include "serving.yaml" $value | nindent 2 }}
   {{- else }}
   value: {{ include "serving.scalar" $value | toJson }}
   {{- end }}

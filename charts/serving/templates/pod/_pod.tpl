@@ -66,9 +66,9 @@ terminationGracePeriodSeconds: {{ add $drain.propagationSeconds $drain.seconds 3
 hostNetwork: true
 dnsPolicy: ClusterFirstWithHostNet
 {{- end }}
-{{- with (.root.Values.security).pod }}
+{{- with include "serving.yaml" (.root.Values.security).pod }}
 securityContext:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- include "serving.scheduling" $context | nindent 0 }}
 {{- with include "serving.containers" (list $context.pod.initContainers) }}

@@ -12,7 +12,7 @@
 {{- $_ := set $probe "failureThreshold" (divf (add $.root.Values.startup.seconds 600) $probe.periodSeconds | ceil | int) }}
 {{- end }}
 {{ $kind }}Probe:
-  {{- toYaml $probe | nindent 2 }}
+  {{- include "serving.yaml" $probe | nindent 2 }}
 {{- end }}
 {{- end }}
 

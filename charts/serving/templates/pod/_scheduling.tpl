@@ -4,16 +4,16 @@
 {{- define "serving.scheduling" -}}
 tolerations:
   {{- include "serving.tolerations" . | nindent 2 }}
-{{- with include "serving.affinity" . | fromJson }}
+{{- with include "serving.yaml" (include "serving.affinity" . | fromJson) }}
 affinity:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- with .pod.schedulerName | default (include "serving.queue.marks" . | fromJson).scheduler }}
 schedulerName: {{ . }}
 {{- end }}
 {{- range $field := list "nodeSelector" "topologySpreadConstraints" "priorityClassName" "runtimeClassName" "imagePullSecrets" }}
 {{- with get $.pod $field }}
-{{- dict $field . | toYaml | nindent 0 }}
+{{- include "serving.yaml" (dict $field .) | nindent 0 }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -25,7 +25,7 @@ schedulerName: {{ . }}
   operator: Exists
   effect: NoSchedule
 {{- range $name, $toleration := .pod.tolerations }}
-{{- list $toleration | toYaml | nindent 0 }}
+{{- include "serving.yaml" (list $toleration) | nindent 0 }}
 {{- end }}
 {{- end }}
 

@@ -7,7 +7,7 @@
 {{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
 {{- range $name, $source := include "serving.overlay" (list $writable .pod.volumes $fixed) | fromJson }}
 - name: {{ $name }}
-  {{- toYaml $source | nindent 2 }}
+  {{- include "serving.yaml" $source | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -55,6 +55,6 @@ ssh:
 {{- end }}
 {{- range $path, $mount := include "serving.overlay" (list $mounts .pod.volumeMounts) | fromJson }}
 - mountPath: {{ $path }}
-  {{- toYaml $mount | nindent 2 }}
+  {{- include "serving.yaml" $mount | nindent 2 }}
 {{- end }}
 {{- end }}
