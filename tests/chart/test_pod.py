@@ -180,9 +180,18 @@ def test_a_handler_of_the_user_replaces_the_handler_of_the_chart() -> None:
     """With its times kept; two handlers would be refused by the API server."""
     probe = probes({"leader": {"probes": {"readiness": {"tcpSocket": {"port": 1}, "failureThreshold": 9}}}}, "leader")
 
-    assert {"tcpSocket": {"port": 1}, "periodSeconds": 5, "timeoutSeconds": 5, "failureThreshold": 9} == probe[
+    assert {"tcpSocket": {"port": 1}, "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 9} == probe[
         "readiness"
     ]
+
+
+def test_a_lost_group_leaves_the_service_within_seconds() -> None:
+    """The supervisor answers from what it knows; an engine that is asked itself gets more time."""
+    on = probes({}, "leader")["readiness"]
+    off = probes({"supervisor": {"enabled": False}}, "leader")["readiness"]
+
+    assert 4 == on["periodSeconds"] * on["failureThreshold"]
+    assert 15 == off["periodSeconds"] * off["failureThreshold"]
 
 
 def test_no_probe_has_an_initial_delay() -> None:

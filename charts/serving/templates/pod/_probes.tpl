@@ -16,7 +16,8 @@
 {{- end }}
 {{- end }}
 
-{{- /* serving.probes.default: the chart's probes. Where an engine's own answer may take long, they wait longer.
+{{- /* serving.probes.default: the chart's probes. Where an engine's own answer may take long, they wait longer. The
+       supervisor answers from what it knows, so a group that is lost leaves the Service within seconds.
        Context: dict root, role. Gives YAML. */}}
 {{- define "serving.probes.default" -}}
 {{- $slow := 0 }}
@@ -29,9 +30,9 @@ startup:
   timeoutSeconds: {{ max 5 (add $slow 5) }}
 readiness:
   {{- include "serving.probes.handler" (list . "/ready") | nindent 2 }}
-  periodSeconds: 5
+  periodSeconds: {{ .root.Values.supervisor.enabled | ternary 2 5 }}
   timeoutSeconds: {{ max 5 (add $slow 5) }}
-  failureThreshold: 3
+  failureThreshold: {{ .root.Values.supervisor.enabled | ternary 2 3 }}
 liveness:
   {{- include "serving.probes.handler" (list . "/live") | nindent 2 }}
   periodSeconds: 10
