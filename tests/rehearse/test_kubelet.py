@@ -138,7 +138,8 @@ def test_readiness_comes_and_goes_by_threshold(tmp_path: Path) -> None:
             await pods.until("not-ready")
             first = {event.kind: event.at for event in reversed(pods.timeline.events)}
 
-            assert 3.0 <= first["not-ready"] - first["ready"] <= 6.0
+            # Three periods of a second, each of which may begin some milliseconds early or late.
+            assert 2.9 <= first["not-ready"] - first["ready"] <= 6.0
             assert [] == pods.texts("exited")
 
     asyncio.run(play())

@@ -127,6 +127,7 @@ class Container:
         except asyncio.CancelledError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+            await process.wait()  # else its transport outlives the loop
             raise
 
     async def _follow(self, tell: Callable[[str], None]) -> None:
