@@ -78,6 +78,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     queue.topology,
     supervisor.heartbeats,
     supervisor.replaced_pods,
+    supervisor.sidecars,
     rollout.no_progress,
     rollout.surge_of_one,
     rollout.downtime,

@@ -47,6 +47,19 @@ def replaced_pods(release: Release) -> Iterator[Finding]:
         )
 
 
+def sidecars(release: Release) -> Iterator[Finding]:
+    """Warn of containers whose restart recreates the group."""
+    if release.stack.name != "lws" or _replaces_a_pod(release):
+        return
+    for path in dict.fromkeys(pod.path("sidecars", name) for pod in release.pods for name in pod.entries("sidecars")):
+        yield Finding(
+            "STK017",
+            path,
+            f"{path}: when this container restarts, LeaderWorkerSet recreates the whole group",
+            "Give it room (memory) and no liveness probe, or set stack.lws.onPodLoss: replace.",
+        )
+
+
 def _replaces_a_pod(release: Release) -> str:
     """Give the key by which a lost pod is replaced alone; empty when its whole group is."""
     if release.stack.name == "lws":
