@@ -202,12 +202,6 @@ class Doorkeeper:
         writer.transport.abort()
 
 
-class Welcome(NamedTuple):
-    """The member's first line: its nonce; its hello follows signed."""
-
-    nonce: str
-
-
 async def greet(channel: Channel, group: str, timeout: float) -> Hello:
     """Greet a stranger as the leader, and return who it is.
 
