@@ -137,6 +137,17 @@ class Pages(BaseHTTPRequestHandler):
             running -= 1
 
 
+class Server(ThreadingHTTPServer):
+    """Serves each client in a thread, and says nothing of those that hang up."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Show what went wrong, except that a client went away."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def gather() -> list[socket.socket]:
     """Wait until every other rank has come."""
     server = socket.create_server((os.environ["LOCKSTEP_POD_IP"], int(os.environ["LOCKSTEP_MASTER_PORT"])))
@@ -180,8 +191,7 @@ def main() -> None:
     if RANK == 0:
         peers = gather()
         if not told("never"):
-            server = ThreadingHTTPServer((os.environ["LOCKSTEP_POD_IP"], int(os.environ["LOCKSTEP_PORT"])), Pages)
-            server.daemon_threads = True
+            server = Server((os.environ["LOCKSTEP_POD_IP"], int(os.environ["LOCKSTEP_PORT"])), Pages)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             journal("serves")
     else:

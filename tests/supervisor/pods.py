@@ -23,6 +23,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep.rehearse.processes import environment
+
 from .links import Network
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def processes(mark: str) -> Iterator[int]:
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError):
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if state not in "ZX" and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                if state not in "ZX" and mark.encode() in environment(int(entry.name)):
                     yield int(entry.name)
 
 
@@ -160,7 +162,7 @@ class Pod:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
         if self.process:
-            self.process.wait()
+            self.process.wait(BOUND)
 
     def code(self, bound: float = BOUND) -> int:
         """Wait for the supervisor's end, and return its exit code; what it left behind ends too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,29 @@ if TYPE_CHECKING:
 MARK = "LOCKSTEP_REHEARSAL"  # in the environment of every process: <rehearsal>/<pod>/<life of the container>
 
 
+def environment(pid: int) -> list[bytes]:
+    """Return the variables that a process was started with, each as ``NAME=value``.
+
+    While a process executes another program it has none for a moment, and no auxiliary vector either (its
+    bytes are zeros then): whoever took it for a process without variables would overlook it.
+
+    Raises
+    ------
+    OSError
+        If the process has ended, or is somebody else's.
+    """
+    folder = Path("/proc", str(pid))
+    until = time.monotonic() + 5
+    while not (variables := (folder / "environ").read_bytes()):
+        if any((folder / "auxv").read_bytes()):  # it has none, or has them by now
+            variables = (folder / "environ").read_bytes()
+            break
+        if time.monotonic() > until:
+            break
+        time.sleep(0.001)
+    return variables.split(b"\0")
+
+
 def marked(prefix: str) -> set[int]:
     """Return the processes whose mark is ``prefix`` or below it."""
     wanted = f"{MARK}={prefix}".encode()
@@ -21,7 +45,7 @@ def marked(prefix: str) -> set[int]:
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            for variable in (entry / "environ").read_bytes().split(b"\0"):
+            for variable in environment(int(entry.name)):
                 if variable == wanted or variable.startswith(wanted + b"/"):
                     found.add(int(entry.name))
     return found
