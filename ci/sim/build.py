@@ -103,10 +103,10 @@ def compile_one(
 ) -> None:
     """Run ``go build`` for one binary, show its progress, and stop it at the deadline."""
     log = CACHE / f"build-{binary}.log"
-    source = patched(component, target) or package
     go = [str(program("go")), "build", "-v", "-trimpath", f"-p={jobs}", f"-ldflags={linker_flags(component)}"]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-    total = len(go_packages(component, package, environment))
+    total = len(go_packages(component, package, environment, deadline))
+    source = patched(component, target) or package
     command = ["nice", "-n", "19", *go, "-o", str(target / binary), str(source)]
     with (
         log.open("w") as output,
@@ -132,10 +132,22 @@ def compile_one(
         raise BuildError(f"go build of {binary} failed; the end of {log}:\n{tail}")
 
 
-def go_packages(component: Component, package: str, environment: dict[str, str]) -> list[str]:
-    """Import paths of all packages that a binary is made of; this also downloads what is missing."""
+def go_packages(component: Component, package: str, environment: dict[str, str], deadline: float | None) -> list[str]:
+    """List the import paths of all packages of a binary; this also downloads what is missing."""
     listing = [str(program("go")), "list", "-deps", package]
-    done = subprocess.run(listing, cwd=component.tools, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+    try:
+        done = subprocess.run(
+            listing,
+            cwd=component.tools,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=left,
+        )
+    except subprocess.TimeoutExpired:
+        raise OutOfTimeError(f"the modules of {component.name}") from None
     if done.returncode:
         raise BuildError(f"go could not list the packages of {package}; its message is above")
     return str(done.stdout).split()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GO = """#!/usr/bin/env bash
 case $1 in
-  list) printf 'a\\nb\\n' ;;
+  list) {listing} ;;
   build)
     printf 'a\\n'
     {step}
@@ -41,11 +41,11 @@ def component(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Component:
     return Component("thing", {"thing": "example.invalid/thing/cmd"}, (), "example.invalid/thing")
 
 
-def go(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str = ":") -> None:
-    """Put a Go on PATH that does ``step`` while it builds."""
+def go(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str = ":", listing: str = r"printf 'a\nb\n'") -> None:
+    """Put a Go on PATH that does ``step`` while it builds and ``listing`` while it lists and downloads."""
     script = folder / "bin" / "go"
     script.parent.mkdir()
-    script.write_text(GO.replace("{step}", step))
+    script.write_text(GO.replace("{step}", step).replace("{listing}", listing))
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
 
@@ -92,6 +92,16 @@ def test_a_build_stops_at_its_deadline_and_leaves_nothing_half_done(
     assert ["build-thing.log"] == [file.name for file in (tmp_path / "cache").iterdir()]
     time.sleep(3)
     assert not mark.exists()
+
+
+def test_a_download_stops_at_the_deadline_too(
+    component: Component, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module proxy that does not answer is no reason to hang."""
+    go(tmp_path, monkeypatch, listing="exec sleep 60")
+
+    with pytest.raises(builder.OutOfTimeError, match="the modules of thing"):
+        builder.build(component, time.monotonic() + 0.3, 1)
 
 
 def test_a_failed_build_shows_what_go_said(
