@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,15 @@ TYPES = ("sim", "kind", "existing")
 GPU_NODES = 8
 # The presets that tests lay beneath their values.
 PRESETS = (nodes.preset("accelerators", "h200-8"), nodes.preset("fabrics", "infiniband"))
+
+
+def wanting(kind: str) -> str:
+    """Say what is not there for a cluster of a type; empty when nothing is wanting."""
+    if kind != "sim":
+        return ""
+    if missing := [part for part in CORE if not built(load(part))]:
+        return f"{', '.join(missing)} of the simulated cluster: python -m ci.sim build"
+    return "" if shutil.which("openssl") else "openssl on PATH"
 
 
 @contextmanager
@@ -50,9 +60,6 @@ def clean() -> None:
 
 def start_simulated(name: str, addons: tuple[str, ...] = ADDONS) -> Cluster:
     """Start a simulated cluster with those of the add-ons that are built."""
-    missing = [part for part in CORE if not built(load(part))]
-    if missing:
-        pytest.skip(f"the simulated cluster is not built ({', '.join(missing)}): python -m ci.sim build")
     components = {part: (load(part), built(load(part))) for part in (*CORE, *addons)}
     cluster = Cluster(name)
     cluster.up(

@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,17 +27,32 @@ HERE = REPOSITORY / "tests" / "cluster"
 LEFT = REPOSITORY / "build" / "cluster"
 
 
+DEADLINE = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run that has only so much time end by itself, with a summary."""
+    parser.addoption("--cluster-seconds", type=float, metavar="SECONDS", help="skip what is left of the suite then")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what there is no time for."""
+    seconds = item.config.getoption("cluster_seconds", None)
+    if seconds and time.monotonic() > item.session.stash.setdefault(DEADLINE, time.monotonic() + seconds):
+        pytest.skip(f"the {seconds:.0f} s for the cluster suite are over (--cluster-seconds)")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test below this folder; without a cluster type one of them is left, to say that all are skipped."""
+    """Mark every test below this folder; without a cluster one of them is left, to say that all are skipped."""
     kind = config.getoption("cluster_type")
     if kind not in (None, *clusters.TYPES):
         raise pytest.UsageError(f"--cluster-type {kind}: known are {', '.join(clusters.TYPES)}")
     ours = [item for item in items if HERE in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cluster)
-    if kind is None and ours:
-        reason = f"all {len(ours)} cluster tests: they need --cluster-type {' or '.join(clusters.TYPES)}"
-        ours[0].add_marker(pytest.mark.skip(reason=reason))
+    wanted = f"--cluster-type {' or '.join(clusters.TYPES)}" if kind is None else clusters.wanting(kind)
+    if wanted and ours:
+        ours[0].add_marker(pytest.mark.skip(reason=f"all {len(ours)} cluster tests: they need {wanted}"))
         items[:] = [item for item in items if item not in ours[1:]]
         config.hook.pytest_deselected(items=ours[1:])
 
