@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ci.sim import nodes
 from ci.sim.build import BuildError, OutOfTimeError, build, built
 from ci.sim.cluster import Cluster, ClusterError, clusters
-from ci.sim.component import ADDONS, CORE, load
+from ci.sim.component import ADDONS, CORE, EVERY, ON_REQUEST, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +26,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("build", help="build what is not in the cache")
-    command.add_argument(
-        "components", nargs="*", metavar="COMPONENT", help=f"of {', '.join(CORE + ADDONS)}; default: all"
-    )
+    command.add_argument("components", nargs="*", metavar="COMPONENT", help=f"of {', '.join(EVERY)}; default: all")
     command.add_argument("--budget", type=float, metavar="SECONDS", help="stop then; the next run goes on from there")
     command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="packages compiled at once")
 
@@ -43,7 +41,10 @@ def main() -> int:
     )
     command.add_argument("--fabric", metavar="PRESET", help=f"{', '.join(nodes.presets('fabrics'))} or a file")
     command.add_argument(
-        "--with", dest="addons", metavar="NAMES", help=f"of {','.join(ADDONS)}; default: all that are built"
+        "--with",
+        dest="addons",
+        metavar="NAMES",
+        help=f"of {','.join(ADDONS + ON_REQUEST)}; default: those of {','.join(ADDONS)} that are built",
     )
     command.add_argument("--detach", action="store_true", help="return when it is up")
 
@@ -69,7 +70,7 @@ def main() -> int:
 def run_build(arguments: argparse.Namespace) -> int:
     """Build in order; running out of the budget is no fault."""
     deadline = time.monotonic() + arguments.budget if arguments.budget is not None else None
-    wanted = [load(name) for name in arguments.components or CORE + ADDONS]
+    wanted = [load(name) for name in arguments.components or EVERY]
     try:
         for component in wanted:
             build(component, deadline, arguments.jobs)
@@ -131,7 +132,7 @@ def run_down(arguments: argparse.Namespace) -> int:
 
 def run_status(_: argparse.Namespace) -> int:
     """List components and clusters."""
-    for name in CORE + ADDONS:
+    for name in EVERY:
         component = load(name)
         print(f"{name:<12} {component.version():<10} {built(component) or 'not built'}")
     for cluster in clusters():

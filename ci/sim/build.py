@@ -50,12 +50,15 @@ def built(component: Component) -> Path | None:
 
 def inputs(component: Component) -> str:
     """Hash of what decides the binaries and the rendered chart, except Go's version: any that builds will do."""
-    recipe = [component.binaries, component.module, component.stamp, component.patch, component.chart, FLAGS]
-    digest = hashlib.sha256(repr([*recipe, platform.machine(), sys.platform]).encode())
+    recipe = (component.binaries, component.module, component.stamp, component.patch, component.chart, FLAGS)
+    more = [component.manifests] if component.manifests else []
+    digest = hashlib.sha256(repr([*recipe, *more, platform.machine(), sys.platform]).encode())
     pins = [component, load("kubernetes")] if component.chart else [component]
     for pin in pins:
         digest.update((pin.tools / "go.mod").read_bytes())
     digest.update((component.tools / "go.sum").read_bytes())
+    for source in sorted(component.tools.rglob("*.go")):
+        digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -87,7 +90,7 @@ def build(component: Component, deadline: float | None, jobs: int) -> Path:
     try:
         for binary, package in component.binaries.items():
             compile_one(component, binary, package, part, deadline, jobs)
-        if component.chart:
+        if component.namespace:
             objects = render(component)
             (part / "chart.json").write_text(json.dumps(objects))
         folder = CACHE / f"{component.name}-{inputs(component)}"

@@ -21,14 +21,18 @@ WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def render(component: Component) -> list[Manifest]:
-    """Render the component's chart and keep its CRDs and webhook configurations."""
+    """Render the component's chart and keep its CRDs and webhook configurations, or read its manifests."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # these CRDs are megabytes
+    if component.manifests:
+        module = component.module_folder()
+        files = [file for pattern in component.manifests.files for file in sorted(module.glob(pattern))]
+        return [item for file in files for item in yaml.load_all(file.read_text(), Loader=loader) if item]
     chart = component.chart
     if chart is None:
         return []
     helm = [str(program("helm")), "template", component.name, str(component.module_folder() / chart.path)]
     helm += ["--namespace", chart.namespace, "--include-crds", "--kube-version", load("kubernetes").version()]
     text = subprocess.run(helm, check=True, capture_output=True, text=True).stdout
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # these CRDs are megabytes
     kinds = ("CustomResourceDefinition", *WEBHOOKS)
     return [document for document in yaml.load_all(text, Loader=loader) if document and document["kind"] in kinds]
 
@@ -68,6 +72,12 @@ def webhooks(objects: Iterable[Manifest], address: str, authority: str, groups: 
         for hook in configuration["webhooks"]:
             redirect(hook["clientConfig"], address, authority)
         yield configuration
+
+
+def plain(objects: Iterable[Manifest], more: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Objects that a controller finds when it starts: of its module and of its description."""
+    yield from (item for item in objects if item["kind"] not in ("CustomResourceDefinition", *WEBHOOKS))
+    yield from more
 
 
 def redirect(client: Manifest, address: str, authority: str) -> None:

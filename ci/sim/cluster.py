@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ci.sim import chart, nodes, pki, ports, process
 from ci.sim.api import Api
 from ci.sim.component import fill
-from ci.sim.folders import CLUSTERS, SOURCE
+from ci.sim.folders import CLUSTERS, SOURCE, program
 from ci.sim.ready import answers, true_conditions, untainted
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class Cluster:
         parts = [component for component, _ in components.values()]
         port = ports.free([name for part in parts for each in part.processes for name in each.ports])
         memory = tempfile.mkdtemp(prefix=f"lockstep-sim-{self.name}-", dir=MEMORY if MEMORY.is_dir() else None)
-        addons = [part.name for part in parts if part.chart]
+        addons = [part.name for part in parts if part.namespace]
         self.remember(memory=memory, addons=addons, processes=[], ports=port)
-        for name in ("logs", "files"):
+        for name in ("logs", "files", "git"):
             (self.folder / name).mkdir()
         pki.create(self.folder / "pki")
         self.kubeconfig.write_text(
@@ -123,44 +123,46 @@ class Cluster:
             "files": str(self.folder / "files"),
             "kubeconfig": str(self.kubeconfig),
             "source": str(SOURCE),
+            "repositories": str(self.folder / "git"),
+            "path": os.pathsep.join([str(program("helm").parent), os.environ["PATH"]]),
             **{f"port.{name}": str(number) for name, number in port.items()},
         }
         for component, binaries in components.values():
-            if not component.chart:
+            if not component.namespace:
                 self.run(component, binaries, names)
         with closing(Api(port["kube-apiserver"], self.folder / "pki")) as api:
             for node in nodes.build(kind, count):
                 api.create("/api/v1/nodes", node)
-            charted = [pair for pair in components.values() if pair[0].chart]
-            self.extend(api, charted, names)
+            self.extend(api, [pair for pair in components.values() if pair[0].namespace], names)
             self.settle(api)
         self.remember(ready=True, seconds=round(time.monotonic() - began, 1))
 
-    def extend(self, api: Api, charted: Sequence[tuple[Component, Path]], names: dict[str, str]) -> None:
+    def extend(self, api: Api, addons: Sequence[tuple[Component, Path]], names: dict[str, str]) -> None:
         """Start the add-ons: all CRDs, then each controller, then its webhooks, which must find it listening."""
         authority = pki.authority(self.folder / "pki")
-        rendered = {component.name: chart.read(binaries) for component, binaries in charted}
+        rendered = {component.name: chart.read(binaries) for component, binaries in addons}
         address = {
             component.name: "https://127.0.0.1:" + names[f"port.{component.chart.webhook_port}"]
-            for component, _ in charted
+            for component, _ in addons
             if component.chart
         }
         crds = [
             api.create(CRDS, crd)["metadata"]["name"]
             for name, objects in rendered.items()
-            for crd in chart.definitions(objects, address[name], authority)
+            for crd in chart.definitions(objects, address.get(name, ""), authority)
         ]
         for name in crds:
             with self.waiting(f"CRD {name}") as wait:
                 while "Established" not in true_conditions(api.get(f"{CRDS}/{name}")):
                     wait()
         groups = api.groups()
-        for component, binaries in charted:
-            if component.chart:
-                namespace = {"metadata": {"name": component.chart.namespace}}
-                api.create("/api/v1/namespaces", namespace)
+        for component, binaries in addons:
+            api.create("/api/v1/namespaces", {"metadata": {"name": component.namespace}})
+            objects = rendered[component.name]
+            for item in chart.plain(objects, component.objects):
+                api.create(collection(item, component.namespace), item)
             self.run(component, binaries, names)
-            for hook in chart.webhooks(rendered[component.name], address[component.name], authority, groups):
+            for hook in chart.webhooks(objects, address.get(component.name, ""), authority, groups):
                 api.create(f"{HOOKS}/{hook['kind'].lower()}s", hook)
 
     def run(self, component: Component, binaries: Path, names: dict[str, str]) -> None:
@@ -173,10 +175,22 @@ class Cluster:
             environment = {name: os.environ[name] for name in KEEP if name in os.environ}
             environment["KUBECONFIG"] = str(self.kubeconfig)
             environment.update({name: fill(text, names) for name, text in each.environment.items()})
-            started = process.start(each.name, argv, environment, self.folder)
-            self.remember(processes=[*self.state["processes"], asdict(started)])
+            self.remember(commands={**self.state.get("commands", {}), each.name: [argv, environment]})
+            self.launch(each.name)
             for address in each.ready:
                 self.wait_for(each, fill(address, names))
+
+    def launch(self, name: str) -> None:
+        """Start a process as its command was remembered."""
+        argv, environment = self.state["commands"][name]
+        started = process.start(name, argv, environment, self.folder)
+        entries = {entry["name"]: entry for entry in self.state["processes"]}  # in the order of their ends
+        self.remember(processes=list({**entries, name: asdict(started)}.values()))
+
+    def restart(self, name: str) -> None:
+        """End one process and start it again on the same ports, without waiting for it to be ready."""
+        process.stop([one for one in self.processes if one.name == name])
+        self.launch(name)
 
     def wait_for(self, each: Process, address: str) -> None:
         """Wait until a process answers at ``address``."""
@@ -228,6 +242,12 @@ class Cluster:
         """End the cluster and remove its folder."""
         self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def collection(item: dict[str, Any], namespace: str | None) -> str:
+    """Path of the collection that an object of a namespace belongs to."""
+    group = f"/apis/{item['apiVersion']}" if "/" in item["apiVersion"] else f"/api/{item['apiVersion']}"
+    return f"{group}/namespaces/{namespace}/{item['kind'].lower()}s"
 
 
 def clusters() -> list[Cluster]:

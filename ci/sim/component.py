@@ -9,7 +9,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from ci.sim.folders import SOURCE, program
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 # Always started, in this order.
 CORE = ("etcd", "kubernetes", "kwok")
-# What may be added, in the order of building and starting.
+# What may be added, in the order of building and starting; those on request only when they are named.
 ADDONS = ("lws", "kueue")
+ON_REQUEST = ("argocd",)
+EVERY = CORE + ADDONS + ON_REQUEST
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Manifests:
+    """Files of the component's Go module, by patterns: CRDs, and objects of its namespace; where it has no chart."""
+
+    namespace: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Patch:
     """One exact replacement in the module's main program, which is one file."""
 
@@ -64,6 +74,14 @@ class Component:
     files: Mapping[str, str] = field(default_factory=dict)
     chart: Chart | None = None
     patch: Patch | None = None
+    manifests: Manifests | None = None
+    objects: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def namespace(self) -> str | None:
+        """The add-on's namespace; the core has none."""
+        source = self.chart or self.manifests
+        return source.namespace if source else None
 
     @property
     def tools(self) -> Path:
@@ -105,11 +123,11 @@ def load(name: str) -> Component:
             ports=tuple(process["ports"]),
             argv=tuple(process["argv"]),
             ready=tuple(process.get("ready", ())),
-            environment=process.get("environment", {}),
+            environment={**raw.get("environment", {}), **process.get("environment", {})},
         )
         for process in raw["processes"]
     )
-    chart = raw.get("chart")
+    chart, manifests = raw.get("chart"), raw.get("manifests")
     return Component(
         name=name,
         binaries=raw["binaries"],
@@ -119,6 +137,8 @@ def load(name: str) -> Component:
         files=raw.get("files", {}),
         chart=Chart(chart["path"], chart["namespace"], chart["webhookPort"]) if chart else None,
         patch=Patch(**raw["patch"]) if "patch" in raw else None,
+        manifests=Manifests(manifests["namespace"], tuple(manifests["files"])) if manifests else None,
+        objects=tuple(raw.get("objects", ())),
     )
 
 

@@ -126,6 +126,14 @@ def test_another_pin_is_another_build(component: Component, file: str) -> None:
     assert before != builder.inputs(component)
 
 
+def test_another_source_of_our_own_is_another_build(component: Component) -> None:
+    """Argo CD's store is a program in its tools module."""
+    before = builder.inputs(component)
+    (component.tools / "main.go").write_text("package main\n")
+
+    assert before != builder.inputs(component)
+
+
 def test_another_command_line_is_the_same_build() -> None:
     """How a process is started does not change its binary; an hour of compiling hangs on this."""
     component = load("lws")

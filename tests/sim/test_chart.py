@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ci.sim import chart
+from ci.sim.component import Component, Manifests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 ADDRESS = "https://127.0.0.1:20001"
 
@@ -63,3 +69,19 @@ def test_a_definition_with_several_versions_converts_by_address() -> None:
     found = next(chart.definitions([crd("v1beta1", "v1beta2")], ADDRESS, "Q0E="))
 
     assert {"url": f"{ADDRESS}/convert", "caBundle": "Q0E="} == found["spec"]["conversion"]["webhook"]["clientConfig"]
+
+
+def test_manifests_of_a_module_without_a_chart_are_read_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Argo CD has CRDs and a ConfigMap in its module; what is no CRD is there before its controllers start."""
+    (tmp_path / "a-crd.yaml").write_text("kind: CustomResourceDefinition")
+    (tmp_path / "cm.yaml").write_text("kind: ConfigMap")
+    (tmp_path / "kustomization.yaml").write_text("kind: Kustomization")
+    monkeypatch.setattr(Component, "module_folder", lambda _: tmp_path)
+    source = Manifests("argocd", ("*-crd.yaml", "cm.yaml"))
+
+    found = chart.render(Component("thing", {}, (), "x", manifests=source))
+
+    assert ["CustomResourceDefinition", "ConfigMap"] == [item["kind"] for item in found]
+    assert ["ConfigMap", "Secret"] == [item["kind"] for item in chart.plain(found, [{"kind": "Secret"}])]

@@ -87,3 +87,17 @@ def test_a_failed_start_leaves_its_logs_and_nothing_running() -> None:
     assert not one.running
     assert all(not each.alive for each in one.processes)
     assert (one.folder / "logs" / "kube-apiserver.log").exists()
+
+
+def test_a_process_is_started_again_in_its_place(folder: Path) -> None:
+    """With the same command; the order, in which a cluster is ended, stays."""
+    one, running = left(folder, ready=True)
+    after = process.start("kwok", ["sleep", "60"], os.environ, one.folder)
+    one.remember(processes=[asdict(running), asdict(after)], commands={"etcd": [["sleep", "61"], dict(os.environ)]})
+
+    one.restart("etcd")
+
+    assert not running.alive
+    assert ["etcd", "kwok"] == [each.name for each in one.processes]
+    assert all(each.alive for each in one.processes)
+    one.down()

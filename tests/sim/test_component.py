@@ -6,11 +6,10 @@ import re
 from collections import Counter
 
 import pytest
-from ci.sim.component import ADDONS, CORE, fill, load
+from ci.sim.component import EVERY, fill, load
 
-EVERY = (*CORE, *ADDONS)
 # What a cluster knows beside its ports.
-NAMES = {"memory", "pki", "files", "kubeconfig", "source"}
+NAMES = {"memory", "pki", "files", "kubeconfig", "source", "repositories", "path"}
 
 
 @pytest.mark.parametrize("name", EVERY)
