@@ -74,10 +74,9 @@ def webhooks(objects: Iterable[Manifest], address: str, authority: str, groups: 
         yield configuration
 
 
-def plain(objects: Iterable[Manifest], more: Iterable[Manifest]) -> Iterator[Manifest]:
-    """Objects that a controller finds when it starts: of its module and of its description."""
-    yield from (item for item in objects if item["kind"] not in ("CustomResourceDefinition", *WEBHOOKS))
-    yield from more
+def others(objects: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Objects that a controller finds in its namespace when it starts."""
+    return (item for item in objects if item["kind"] not in ("CustomResourceDefinition", *WEBHOOKS))
 
 
 def redirect(client: Manifest, address: str, authority: str) -> None:

@@ -159,8 +159,8 @@ class Cluster:
         for component, binaries in addons:
             api.create("/api/v1/namespaces", {"metadata": {"name": component.namespace}})
             objects = rendered[component.name]
-            for item in chart.plain(objects, component.objects):
-                api.create(collection(item, component.namespace), item)
+            for item in chart.others(objects):
+                api.create(f"/api/v1/namespaces/{component.namespace}/{item['kind'].lower()}s", item)
             self.run(component, binaries, names)
             for hook in chart.webhooks(objects, address.get(component.name, ""), authority, groups):
                 api.create(f"{HOOKS}/{hook['kind'].lower()}s", hook)
@@ -242,12 +242,6 @@ class Cluster:
         """End the cluster and remove its folder."""
         self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def collection(item: dict[str, Any], namespace: str | None) -> str:
-    """Path of the collection that an object of a namespace belongs to."""
-    group = f"/apis/{item['apiVersion']}" if "/" in item["apiVersion"] else f"/api/{item['apiVersion']}"
-    return f"{group}/namespaces/{namespace}/{item['kind'].lower()}s"
 
 
 def clusters() -> list[Cluster]:

@@ -9,7 +9,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from ci.sim.folders import SOURCE, program
@@ -75,7 +75,6 @@ class Component:
     chart: Chart | None = None
     patch: Patch | None = None
     manifests: Manifests | None = None
-    objects: tuple[dict[str, Any], ...] = ()
 
     @property
     def namespace(self) -> str | None:
@@ -138,7 +137,6 @@ def load(name: str) -> Component:
         chart=Chart(chart["path"], chart["namespace"], chart["webhookPort"]) if chart else None,
         patch=Patch(**raw["patch"]) if "patch" in raw else None,
         manifests=Manifests(manifests["namespace"], tuple(manifests["files"])) if manifests else None,
-        objects=tuple(raw.get("objects", ())),
     )
 
 
