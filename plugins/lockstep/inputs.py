@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lockstep import share
-from lockstep.errors import UsageError
+from lockstep.errors import UsageError, ValuesError
 from lockstep.values import coalesce, stack
 from lockstep.yamlfile import read
 
@@ -70,7 +70,15 @@ class Input:
         ValuesError
             If a file is not one YAML mapping.
         """
-        return coalesce(_defaults(self.chart), stack(read(file) for file in self.files))
+        return coalesce(_defaults(self.chart), stack([*map(_base_values, self.bases), read(self.file)]))
+
+
+def _base_values(file: Path) -> Values:
+    """Read a file beneath the others; its faults name it, as they are reported for the file on top."""
+    try:
+        return read(file)
+    except ValuesError as error:
+        raise ValuesError(f"{file}, which lies beneath it: {error}") from None
 
 
 @cache

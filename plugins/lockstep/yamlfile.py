@@ -40,8 +40,8 @@ _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
 _EXACT: Final = 2**53  # a double holds every integer below
 _DIRECTIVE: Final = re.compile(r"(?:[ \t]*(?:#.*)?\n)*%YAML[ \t]+(?!1\.1\b)")
 _DOTTED: Final = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")  # read by Go's ParseFloat directly
-_MAX_DEPTH: Final = 100
-_MAX_NODES: Final = 100_000  # after aliases are expanded: a few lines of aliases can otherwise grow without bound
+MAX_DEPTH: Final = 100
+MAX_NODES: Final = 100_000  # after aliases are expanded: a few lines of aliases can otherwise grow without bound
 
 
 def _tag_as_written(
@@ -111,7 +111,7 @@ def parse(text: str) -> Values:
     """
     if _DIRECTIVE.match(text):
         raise ValuesError("Helm reads YAML 1.1 and refuses another %YAML version; remove that line")
-    documents = [node for node in _compose(text) if not _is_null(node)]
+    documents = [node for node in compose(text) if not _is_null(node)]
     if not documents:
         return {}
     first, *others = documents
@@ -123,6 +123,33 @@ def parse(text: str) -> Values:
     if not isinstance(value, dict):
         raise ValuesError(f"the file holds {kind_of(value)}, not a mapping of `key: value` lines", _line(first))
     return value
+
+
+def parse_all(text: str) -> list[Values]:
+    """Read the mappings of a text with several YAML documents, such as a file of manifests.
+
+    Parameters
+    ----------
+    text : str
+        YAML.
+
+    Returns
+    -------
+    list of Values
+        One for each document that is not empty.
+
+    Raises
+    ------
+    ValuesError
+        If a document is not one YAML mapping.
+    """
+    found: list[Values] = []
+    for node in (node for node in compose(text) if not _is_null(node)):
+        value = _Builder().value(node)
+        if not isinstance(value, dict):
+            raise ValuesError(f"a document holds {kind_of(value)}, not an object", _line(node))
+        found.append(value)
+    return found
 
 
 def kind_of(value: Value) -> str:
@@ -149,7 +176,24 @@ def kind_of(value: Value) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
-def _compose(text: str) -> list[yaml.Node]:
+def compose(text: str) -> list[yaml.Node]:
+    """Parse a text into the nodes of its documents, which know their lines.
+
+    Parameters
+    ----------
+    text : str
+        YAML.
+
+    Returns
+    -------
+    list of yaml.Node
+        One for each document; a plain scalar has the tag that this module gives it.
+
+    Raises
+    ------
+    ValuesError
+        If the text is not YAML.
+    """
     try:
         parser = _Loader(text)
         nodes = []
@@ -162,7 +206,7 @@ def _compose(text: str) -> list[yaml.Node]:
     except yaml.YAMLError as error:
         raise ValuesError(f"not valid YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
-        raise ValuesError(f"nested deeper than {_MAX_DEPTH} levels") from None
+        raise ValuesError(f"nested deeper than {MAX_DEPTH} levels") from None
     return nodes
 
 
@@ -183,14 +227,14 @@ class _Builder:
 
     def value(self, node: yaml.Node) -> Value:
         self._nodes += 1
-        if self._nodes > _MAX_NODES:
-            raise ValuesError(f"more than {_MAX_NODES} values once aliases (`*name`) are expanded", _line(node))
+        if self._nodes > MAX_NODES:
+            raise ValuesError(f"more than {MAX_NODES} values once aliases (`*name`) are expanded", _line(node))
         if node.tag not in _KNOWN_TAGS:
             raise ValuesError(f"the tag {_short(node.tag)} has no meaning in a values file; remove it", _line(node))
         if isinstance(node, yaml.ScalarNode):
             return _scalar(node)
-        if self._depth >= _MAX_DEPTH:
-            raise ValuesError(f"nested deeper than {_MAX_DEPTH} levels (or an alias that holds itself)", _line(node))
+        if self._depth >= MAX_DEPTH:
+            raise ValuesError(f"nested deeper than {MAX_DEPTH} levels (or an alias that holds itself)", _line(node))
         self._depth += 1
         try:
             if isinstance(node, yaml.SequenceNode):
@@ -203,7 +247,7 @@ class _Builder:
         values: Values = {}
         seen: dict[str, int] = {}
         for key_node, value_node in node.value:
-            key = _key(key_node)
+            key = key_of(key_node)
             if key in seen:
                 raise ValuesError(f"the key `{key}` is given twice (first on line {seen[key]})", _line(key_node))
             seen[key] = _line(key_node)
@@ -224,7 +268,24 @@ class _Builder:
         return merged
 
 
-def _key(node: yaml.Node) -> str:
+def key_of(node: yaml.Node) -> str:
+    """Give a key as Helm's JSON has it.
+
+    Parameters
+    ----------
+    node : yaml.Node
+        The node of the key.
+
+    Returns
+    -------
+    str
+        Its text.
+
+    Raises
+    ------
+    ValuesError
+        If it is no scalar, or null.
+    """
     if not isinstance(node, yaml.ScalarNode) or node.tag not in _KNOWN_TAGS:
         raise ValuesError("a key must be text", _line(node))
     value = node.value if _NOT_FINITE.fullmatch(node.value) else _scalar(node)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lockstep.inputs import is_release_name, release_name
+from lockstep.checks import run
+from lockstep.inputs import Input, is_release_name, release_name
+from lockstep.share import folder
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,14 @@ def test_a_release_is_named_after_its_file(file: str, expected: str) -> None:
 def test_names_that_helm_takes(name: str, expected: bool) -> None:
     """Helm's rule, not yet the stack's."""
     assert expected == is_release_name(name)
+
+
+def test_a_fault_of_a_file_beneath_names_that_file(tmp_path: Path) -> None:
+    """Its line is no line of the file on top."""
+    base, file = tmp_path / "base.yaml", tmp_path / "mine.yaml"
+    base.write_text("a: 1\na: 2\n")
+    file.write_text("{}\n")
+    (finding,) = run(Input(file, (base,), folder("charts") / "serving", "mine", "default"))
+
+    assert finding.message == f"{base}, which lies beneath it: line 2: the key `a` is given twice (first on line 1)"
+    assert {} == finding.seen

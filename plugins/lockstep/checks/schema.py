@@ -13,10 +13,11 @@ from jsonschema.validators import Draft7Validator
 
 from lockstep.errors import UsageError
 from lockstep.findings import Finding
+from lockstep.paths import dotted, join
 from lockstep.yamlfile import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from jsonschema.exceptions import ValidationError
@@ -173,41 +174,6 @@ _RULES: Final = {
     "minItems": "a list with a length of at least ",
     "maxItems": "a list with a length of at most ",
 }
-
-
-def dotted(parts: Iterable[str | int]) -> str:
-    """Write a path of keys and indices with dots.
-
-    Parameters
-    ----------
-    parts : iterable of str or int
-        Keys and indices from the root.
-
-    Returns
-    -------
-    str
-        For instance ``hooks.preLaunch[0].name``.
-    """
-    path = ""
-    for part in parts:
-        path = f"{path}[{part}]" if isinstance(part, int) else join(path, part)
-    return path
-
-
-def join(path: str, key: str) -> str:
-    """Put a key behind a path.
-
-    Parameters
-    ----------
-    path, key : str
-        The path, perhaps empty, and the key.
-
-    Returns
-    -------
-    str
-        The longer path.
-    """
-    return f"{path}.{key}" if path else key
 
 
 def _places(schema: Value, path: str) -> Iterator[str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lockstep import inputs
+from lockstep import inputs, report
 from lockstep.checks import run as run_checks
-from lockstep.findings import has_errors, to_json
-from lockstep.report import to_text
+from lockstep.findings import has_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -17,12 +16,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     inputs.add_arguments(parser, several=True)
-    parser.add_argument("--output", choices=("text", "json"), default="text", help="form of the output")
+    forms = "; ".join(f"{form}: {use}" for form, use in report.FORMS.items())
+    parser.add_argument("--output", choices=report.FORMS, default="text", help=f"form of the output ({forms})")
     parser.add_argument("--strict", action="store_true", help="exit 1 on a warning, too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; returns 1 if one fails the check, else 0."""
     reports = [(given.file, run_checks(given)) for given in inputs.from_arguments(args)]
-    print(to_json(reports) if args.output == "json" else to_text(reports, colour=sys.stdout.isatty()))
+    print(report.write(args.output, reports, strict=args.strict, colour=sys.stdout.isatty()))
     return int(any(has_errors(findings, strict=args.strict) for _, findings in reports))
