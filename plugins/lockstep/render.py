@@ -1,7 +1,8 @@
 """Render a release with Helm, the way Argo CD does.
 
 Argo CD's repository server runs ``helm template`` with ``--name-template``, ``--namespace``, ``--values`` and
-``--include-crds``, has no cluster to look into, and renders the same files to the same objects each time.
+``--include-crds``, has no cluster to look into, and renders the same files to the same objects each time. It leaves the
+pod of ``helm test`` alone, so that is not rendered.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def manifests(given: Input, settings: Sequence[str] = ()) -> str:
             *(f"--values={_csv(file)}" for file in given.files),
             *(f"--set={setting}" for setting in settings),
             "--include-crds",
+            "--skip-tests",
         ]
     )
 

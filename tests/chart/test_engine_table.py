@@ -12,7 +12,7 @@ from .rendering import CHART, ROOT, Object
 
 TABLE: Object = yaml.safe_load((CHART / "files" / "engines.yaml").read_text(encoding="utf-8"))
 SCHEMA: Object = yaml.safe_load((CHART / "values.schema.yaml").read_text(encoding="utf-8"))
-OPTIONAL = {"healthSeconds", "ports", "spanningDataSince", "rayUntil", "servedNameSince"}
+OPTIONAL = {"healthSeconds", "ports", "spanningDataSince", "rayUntil", "servedNameSince", "keyVariable"}
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 # What the stand-in knows of vLLM's flags: name, kind, first release with it, first without.
 STANDIN = ROOT / "plugins" / "lockstep" / "standin" / "flags.txt"

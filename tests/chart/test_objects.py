@@ -28,6 +28,7 @@ LWS = {
     ("ServiceAccount", "r1-sa"),
     ("PodDisruptionBudget", "r1-pdb"),
     ("NetworkPolicy", "r1-network"),
+    ("Pod", "r1-test"),
 }
 DEPLOYMENT = (LWS - {("LeaderWorkerSet", "r1")}) | {("Deployment", "r1")}
 

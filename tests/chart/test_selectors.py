@@ -63,25 +63,29 @@ def ingress(rendered: Rendered) -> list[tuple[Object, list[int] | None]]:
     ]
 
 
+TESTER = ({"podSelector": {"matchLabels": {"lockstep/test": "r1"}}}, [8000, 7070])
+
+
 def test_ports_of_the_engine_are_open_to_the_release_alone() -> None:
-    """Whoever reaches the engines' own ports can run code; only HTTP and status are open, and only to those named."""
+    """Whoever reaches the engines' own ports can run code; HTTP and status are open to those named and to helm test."""
     gateway = {"podSelector": {"matchLabels": {"app": "gateway"}}}
     prometheus = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "metrics"}}}
     rendered = render(values({"networkPolicy": {"httpFrom": [gateway], "metricsFrom": [prometheus]}}))
 
     assert [
         ({"podSelector": {"matchLabels": {"lockstep/release": "r1"}}}, None),
+        TESTER,
         (gateway, [8000]),
         (prometheus, [8000, 7070]),
     ] == ingress(rendered)
     assert ["Ingress"] == rendered["NetworkPolicy"]["spec"]["policyTypes"]
 
 
-def test_no_peers_means_nobody_but_the_release() -> None:
+def test_no_peers_means_nobody_but_the_release_and_its_test() -> None:
     """An empty `from` would mean everybody, so the rule is left out."""
     rendered = render(values({"networkPolicy": {"httpFrom": [], "metricsFrom": []}}))
 
-    assert [({"podSelector": {"matchLabels": {"lockstep/release": "r1"}}}, None)] == ingress(rendered)
+    assert [({"podSelector": {"matchLabels": {"lockstep/release": "r1"}}}, None), TESTER] == ingress(rendered)
 
 
 def test_closed_egress_still_has_dns_and_the_release() -> None:

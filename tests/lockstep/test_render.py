@@ -51,6 +51,7 @@ def test_the_flags_are_those_of_argo_cd(tmp_path: Path, monkeypatch: pytest.Monk
         f'--values="{base}"',
         f'--values="{release.file}"',
         "--include-crds",
+        "--skip-tests",
     ]
 
 

@@ -22,6 +22,10 @@ none
 {{- define "serving.stack.deployment.references" -}}
 {{- end }}
 
+{{- /* serving.stack.deployment.peers: names under which the pods of all groups are found: none. Context: root. */}}
+{{- define "serving.stack.deployment.peers" -}}
+{{- end }}
+
 {{- /* serving.stack.deployment.scaled: what an autoscaler scales. Context: root. Gives YAML. */}}
 {{- define "serving.stack.deployment.scaled" -}}
 apiVersion: apps/v1

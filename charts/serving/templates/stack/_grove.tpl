@@ -43,6 +43,15 @@ kai
       {{- include "serving.podSpec" . | nindent 6 }}
 {{- end }}
 
+{{- /* serving.stack.grove.peers: names under which the pods of all groups are found, one a group. Context: root. */}}
+{{- define "serving.stack.grove.peers" -}}
+{{- $names := list }}
+{{- range $index := until (int .Values.replicas) }}
+{{- $names = append $names (printf "%s%s-%d" (include "serving.fullname" $) (include "serving.stack.grove.size" $) $index) }}
+{{- end }}
+{{- join " " $names }}
+{{- end }}
+
 {{- /* serving.stack.grove.scaled: what an autoscaler scales: nothing. Context: root. Gives YAML. */}}
 {{- define "serving.stack.grove.scaled" -}}
 {{- end }}

@@ -41,6 +41,11 @@ apps.kubernetes.io/pod-index: "0"
 {{- define "serving.stack.kueue.references" -}}
 {{- end }}
 
+{{- /* serving.stack.kueue.peers: names under which the pods of all groups are found. Context: root. */}}
+{{- define "serving.stack.kueue.peers" -}}
+{{- include "serving.fullname" . }}-peers
+{{- end }}
+
 {{- /* serving.stack.kueue.scaled: what an autoscaler scales: nothing. Context: root. Gives YAML. */}}
 {{- define "serving.stack.kueue.scaled" -}}
 {{- end }}

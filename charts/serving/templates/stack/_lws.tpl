@@ -49,6 +49,11 @@ none kueue kai volcano
 {{- define "serving.stack.lws.references" -}}
 {{- end }}
 
+{{- /* serving.stack.lws.peers: names under which the pods of all groups are found. Context: root. */}}
+{{- define "serving.stack.lws.peers" -}}
+{{- include "serving.fullname" . }}{{ include "serving.stack.lws.shape" . }}
+{{- end }}
+
 {{- /* serving.stack.lws.scaled: what an autoscaler scales. Context: root. Gives YAML. */}}
 {{- define "serving.stack.lws.scaled" -}}
 apiVersion: leaderworkerset.x-k8s.io/v1
