@@ -30,7 +30,9 @@ class Api:
         """End the connection."""
         self.connection.close()
 
-    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def call(
+        self, method: str, path: str, body: dict[str, Any] | None = None, content: str = "application/json"
+    ) -> dict[str, Any]:
         """Send one request and return the object in the answer.
 
         Raises
@@ -38,7 +40,7 @@ class Api:
         ApiError
             The answer is an error.
         """
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = {"Content-Type": content, "Accept": "application/json"}
         self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self.connection.getresponse()
         text = response.read()
@@ -50,6 +52,15 @@ class Api:
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Create an object in the collection at ``path``."""
         return self.call("POST", path, body)
+
+    def merge(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Change an object by a merge patch."""
+        return self.call("PATCH", path, body, "application/merge-patch+json")
+
+    def apply(self, path: str, body: dict[str, Any], manager: str = "sim") -> dict[str, Any]:
+        """Create or change an object by server-side apply."""
+        query = f"fieldManager={manager}&force=true"
+        return self.call("PATCH", f"{path}?{query}", body, "application/apply-patch+yaml")
 
     def get(self, path: str) -> dict[str, Any]:
         """Read an object or a list."""
