@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lockstep.rehearse.manifest import Group, Pod, find_group
+from lockstep.rehearse.manifest import Group, find_group
 from lockstep.rehearse.plan import Plan
+
+if TYPE_CHECKING:
+    from lockstep.rehearse.pod import Pod
 
 Node = dict[str, Any]
 
@@ -76,6 +79,37 @@ def lws(
     }
     owner = {"kind": "LeaderWorkerSet", "metadata": {"name": "model"}, "spec": {"leaderWorkerTemplate": template}}
     return [owner, service()]
+
+
+def statefulset(*services: Node, size: int = 2) -> list[Node]:
+    """Return a StatefulSet that is one group, the headless Service of its names (or others), and that of clients."""
+    spec = {"replicas": size, "serviceName": "peers", "template": pod_template(container(env=[*CONTRACT]))}
+    return [
+        {"kind": "StatefulSet", "metadata": {"name": "model-0-abc"}, "spec": spec},
+        *(services or [peers()]),
+        service() | {"spec": {"selector": {"apps.kubernetes.io/pod-index": "0"}, "ports": [{"targetPort": "http"}]}},
+    ]
+
+
+def peers(**changes: object) -> Node:
+    """Return the headless Service of a StatefulSet."""
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"lockstep/release": "model"}} | changes
+    return {"kind": "Service", "metadata": {"name": "peers"}, "spec": spec}
+
+
+def podcliqueset(workers: int = 1) -> list[Node]:
+    """Return a PodCliqueSet with a clique for the leader and one for the workers, and the Service of clients."""
+    cliques = [
+        {
+            "name": role,
+            "labels": {"lockstep/role": role, "app.kubernetes.io/name": "model"},
+            "spec": {"replicas": count, "podSpec": {"containers": [container(env=[*CONTRACT])]}},
+        }
+        for role, count in (("worker", workers), ("leader", 1))
+    ]
+    scaling = [{"name": "g", "cliqueNames": ["leader", "worker"], "replicas": 1}]
+    template = {"cliques": cliques, "podCliqueScalingGroups": scaling}
+    return [{"kind": "PodCliqueSet", "metadata": {"name": "model-n2"}, "spec": {"template": template}}, service()]
 
 
 def deployment(template: Node | None = None) -> list[Node]:

@@ -82,6 +82,20 @@ def test_lost_engine_without_supervisor_recreates_the_group(tmp_path: Path) -> N
     assert any("the controller deletes and recreates the group" in event.text for event in report.events)
 
 
+@pytest.mark.parametrize(
+    ("stack", "same"), [("kueue", True), ("grove", False)], ids=["kueue: under its name", "grove: under another name"]
+)
+def test_deleted_worker_comes_back_alone(tmp_path: Path, stack: str, same: bool) -> None:
+    """Without a controller that recreates groups the new pod joins by itself, and the leader's stays."""
+    report = rehearsed(tmp_path, TWO_NODES.replace("lws", stack), "replace worker@0")
+    made = [(event.rank, event.pod) for event in report.events if event.kind == "created"]
+    workers = [pod for rank, pod in made if rank == 1]
+
+    assert ("", True) == (report.error, report.ok)
+    assert (1, 2) == (len(made) - len(workers), len(workers))
+    assert same is (workers[0] == workers[1])
+
+
 def test_hang_with_a_healthy_face(tmp_path: Path) -> None:
     """The engine's workers stand still while /health says 200: the supervisor notices by its stall bound."""
     report = rehearsed(tmp_path, TWO_NODES, "hang worker@0")

@@ -169,7 +169,7 @@ def test_nothing_to_rehearse() -> None:
     report = rehearse(plan([service()]), "loopback")
 
     assert 2 == report.exit_code
-    assert "needs one LeaderWorkerSet or one Deployment, but the chart rendered Service" in report.error
+    assert "PodCliqueSet, Deployment, but the chart rendered Service" in report.error
 
 
 def test_config_map_that_is_missing() -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from lockstep.rehearse import tree
 from lockstep.rehearse.kubelet import Kubelet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lockstep.rehearse.engine import Environment
-    from lockstep.rehearse.manifest import Group, Pod
+    from lockstep.rehearse.manifest import Group
     from lockstep.rehearse.network import Network, Place
+    from lockstep.rehearse.pod import Pod
     from lockstep.rehearse.timeline import Timeline
-
-LEADER_NAME = "LWS_LEADER_ADDRESS"
 
 
 class Controller:
@@ -52,7 +50,7 @@ class Controller:
         self._network, self._folder, self._base = network, folder, base
         self._tasks: dict[Kubelet, asyncio.Task[None]] = {}
         self._made = 0
-        self._leader_address = ""
+        self._leader: dict[str, str] = {}  # its address by each of its names
         self._ready = False
         self._recreating: asyncio.Task[None] | None = None
 
@@ -70,24 +68,17 @@ class Controller:
     async def _create(self, pod: Pod) -> None:
         place: Place = await self._network.attach(pod)
         if pod.rank == 0:
-            self._leader_address = place.address
-        if not self._network.names:
-            self._address_for_name(pod)
+            self._leader = dict.fromkeys(pod.dns_names, place.address)
+        names = {} if self._network.names else self._leader
         self._made += 1
         folder = self._folder / str(self._made)
-        base = self._base(pod.rank, folder) | {"HOSTNAME": pod.name}
+        base = self._base(pod.rank, folder) | {"HOSTNAME": pod.hostname}
         if not self._network.isolated:
             base["LOCKSTEP_BIND"] = place.address
-        kubelet = Kubelet(pod, self.group, place, folder, base, self.timeline, self._on_change)
+        kubelet = Kubelet(pod, self.group, place, folder, base, names, self.timeline, self._on_change)
         self.pods[pod.rank] = kubelet
         kubelet.tell("created", f"pod {pod.name} has address {place.address}")
         self._tasks[kubelet] = asyncio.create_task(kubelet.run(self.delays.pop(pod.rank, 0.0)))
-
-    def _address_for_name(self, pod: Pod) -> None:
-        """Give the leader's address for its name, which nobody could resolve here."""
-        for entry in tree.items(pod.container(), "env"):
-            if entry.get("name") == LEADER_NAME:
-                entry["value"] = self._leader_address
 
     def _on_change(self) -> None:
         self.changed.set()
@@ -115,8 +106,7 @@ class Controller:
 
     async def replace(self, rank: int, why: str) -> None:
         """Delete one pod from outside (eviction, node drain); the stack brings back what it would."""
-        if self.group.recreates or (rank == 0 and self.group.stack == "lws"):
-            # The workers' StatefulSet belongs to the leader pod: without it they go, whatever the policy.
+        if self.group.falls_with(rank):
             self._recreate(f"pod {self.pods[rank].pod.name} was deleted ({why})")
             return
         await self._delete([self.pods[rank]], why)

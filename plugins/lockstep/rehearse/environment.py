@@ -10,7 +10,8 @@ from lockstep.rehearse.expand import expand
 from lockstep.rehearse.secrets import configured, secret_value
 
 if TYPE_CHECKING:
-    from lockstep.rehearse.manifest import Group, Pod
+    from lockstep.rehearse.manifest import Group
+    from lockstep.rehearse.pod import Pod
     from lockstep.rehearse.tree import Node
 
 

@@ -13,6 +13,7 @@ from lockstep.rehearse import processes, tree
 from lockstep.rehearse.container import Container
 from lockstep.rehearse.environment import command_line, container_environment
 from lockstep.rehearse.expand import expand
+from lockstep.rehearse.network import resolve
 from lockstep.rehearse.probe import Probe, Result
 from lockstep.rehearse.volumes import Volumes
 from lockstep.rehearse.waiting import happens, within
@@ -20,8 +21,9 @@ from lockstep.rehearse.waiting import happens, within
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lockstep.rehearse.manifest import Group, Pod
+    from lockstep.rehearse.manifest import Group
     from lockstep.rehearse.network import Place
+    from lockstep.rehearse.pod import Pod
     from lockstep.rehearse.timeline import Timeline
 
 # Seconds until kubelet sees that a container ended (it lists them every second).
@@ -51,6 +53,8 @@ class Kubelet:
         Of this pod alone: volumes, logs.
     base : dict of str
         The environment that an image would give: PATH and the like.
+    names : dict of str
+        Addresses by names that do not resolve here, and are replaced wherever they stand.
     timeline : Timeline
         Where everything is told.
     changed : callable
@@ -64,6 +68,7 @@ class Kubelet:
         place: Place,
         folder: Path,
         base: dict[str, str],
+        names: dict[str, str],
         timeline: Timeline,
         changed: Callable[[], None],
     ) -> None:
@@ -77,10 +82,12 @@ class Kubelet:
         self.mounts = self.volumes.mounts(self.spec)
         environment = container_environment(pod, self.spec, group, place.address)
         argv = command_line(self.spec, environment)
-        self.environment = base | {name: self.mounts.rewrite(value) for name, value in environment.items()}
+        self.environment = base | {
+            name: self.mounts.rewrite(resolve(value, names)) for name, value in environment.items()
+        }
         if "/tmp" in self.mounts.places:  # noqa: S108 - the name of the mount
             self.environment.setdefault("TMPDIR", str(self.mounts.places["/tmp"]))  # noqa: S108
-        self.argv = [self.mounts.rewrite(word) for word in argv]
+        self.argv = [self.mounts.rewrite(resolve(word, names)) for word in argv]
         self.ports = {
             tree.text(entry, "name"): int(tree.number(entry, "containerPort", default=0))
             for entry in tree.items(self.spec, "ports")

@@ -16,7 +16,7 @@ from lockstep.errors import LockstepError
 from lockstep.rehearse import tree
 
 if TYPE_CHECKING:
-    from lockstep.rehearse.manifest import Pod
+    from lockstep.rehearse.pod import Pod
 
 SANDBOX = Path(__file__).with_name("sandbox.sh")
 ENTER = Path(__file__).with_name("enter.sh")
@@ -116,6 +116,15 @@ async def _must_be_free(address: str, port: int) -> None:
     await server.wait_closed()
 
 
+def resolve(text: str, names: dict[str, str]) -> str:
+    """Return the text with each name in it replaced by its address, where it is a whole name."""
+    if not names:
+        return text
+    longest = sorted(names, key=len, reverse=True)
+    found = re.compile(r"(?<![\w.-])(" + "|".join(map(re.escape, longest)) + r")(?![\w.-])")
+    return found.sub(lambda match: names[match[1]], text)
+
+
 def _ip(*lines: str, inside: int | None = None) -> None:
     """Run ``ip`` commands, in this network namespace or in that of a process."""
     prefix = ["nsenter", "--target", str(inside), "--net", "--"] if inside else []
@@ -212,7 +221,7 @@ class Namespaces:
         self._next += 1
         self._hosts.add(address, pod.names)
         fresh = ["unshare", "--net", "--mount", "--ipc", "--uts", "--", "bash", str(SANDBOX)]
-        arguments = [str(self._hosts.path), str(shared_memory(pod)), pod.name]
+        arguments = [str(self._hosts.path), str(shared_memory(pod)), pod.hostname]
         sandbox = subprocess.Popen(
             [*fresh, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )

@@ -21,7 +21,8 @@ from lockstep.rehearse.secrets import configured
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lockstep.rehearse.manifest import Group, Pod
+    from lockstep.rehearse.manifest import Group
+    from lockstep.rehearse.pod import Pod
     from lockstep.rehearse.tree import Node
 
 
