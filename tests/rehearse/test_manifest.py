@@ -84,9 +84,7 @@ def test_deployment_is_a_group_of_one() -> None:
 @pytest.mark.parametrize("objects", [[service()], [*lws(), *deployment()]], ids=["no group", "two groups"])
 def test_what_is_no_group(objects: list[dict[str, object]]) -> None:
     """Nothing, or more than one: one message that says what was rendered."""
-    with pytest.raises(
-        LockstepError, match="StatefulSet, PodCliqueSet, Deployment, but the chart rendered"
-    ):
+    with pytest.raises(LockstepError, match="StatefulSet, PodCliqueSet, Deployment, but the chart rendered"):
         group(*objects)
 
 
@@ -137,8 +135,6 @@ def test_grove_variables_come_last() -> None:
 
     assert ["LOCKSTEP_ENGINE", "LOCKSTEP_SERVED_NAME", "GROVE_PCS_NAME"] == names[:3]
     assert ("model-n2-0-g", "0") == (values["GROVE_PCSG_NAME"], values["GROVE_PCLQ_POD_INDEX"])
-        values[f"GROVE_{x}"] for x in ("PCSG_NAME", "PCSG_INDEX", "PCLQ_POD_INDEX")
-    )
 
 
 def test_pod_without_engine_container() -> None:
