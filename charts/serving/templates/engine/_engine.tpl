@@ -1,8 +1,12 @@
 {{- /* What the chart must know of the engine. Facts come from files/engines.yaml; each engine adds one partial. */}}
 
-{{- /* serving.engine.facts: the engine's entry in the table. Context: root. Gives JSON. */}}
+{{- /* serving.engine.facts: the engine's entry in the table, which is read once: it is long, and all parts ask for it.
+       Context: root. Gives JSON. */}}
 {{- define "serving.engine.facts" -}}
-{{- get (.Files.Get "files/engines.yaml" | fromYaml) .Values.engine.name | toJson }}
+{{- if not (hasKey . "engineFacts") }}
+{{- $_ := set . "engineFacts" (get (.Files.Get "files/engines.yaml" | fromYaml) .Values.engine.name | toJson) }}
+{{- end }}
+{{- .engineFacts }}
 {{- end }}
 
 {{- /* serving.engine.device: what the engine's entry says of the accelerator. Context: root. Gives JSON. */}}
