@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lockstep.errors import UsageError
+from lockstep.plugins import CODES, tables
 from lockstep.yamlfile import read
+
+if TYPE_CHECKING:
+    from lockstep.yamlfile import Values
 
 _FILE: Final = Path(__file__).with_name("codes.yaml")
 
@@ -25,11 +29,14 @@ class Severity(str, Enum):
 
 
 class Layer(str, Enum):
-    """Who refuses the values: the schema, the chart's templates, or these checks alone."""
+    """Who refuses the values: the schema, the chart's templates, these checks alone; or what is said of a plug-in."""
 
     SCHEMA = "schema"
     CHART = "chart"
     CHECK = "check"
+    MANIFESTS = "manifests"
+    LIVE = "live"
+    PLUGIN = "plugin"
 
 
 @dataclass(frozen=True)
@@ -70,19 +77,38 @@ def registry() -> dict[str, Code]:
     Returns
     -------
     dict of str to Code
-        All codes in the order of the file.
+        All codes of Lockstep itself in the order of the file.
     """
+    return _rows(read(_FILE))
+
+
+@cache
+def known() -> dict[str, Code]:
+    """Read the codes of plug-ins, too.
+
+    Returns
+    -------
+    dict of str to Code
+        The registry, then those of plug-ins; no plug-in changes a code of Lockstep itself.
+    """
+    added: dict[str, Code] = {}
+    for content in tables(CODES):
+        added.update(_rows(content))
+    return registry() | {code: row for code, row in added.items() if code not in registry()}
+
+
+def _rows(content: Values) -> dict[str, Code]:
     return {
         code: Code(
             code,
             str(row["title"]),
             Severity(row["severity"]),
-            Layer(row["layer"]),
+            Layer(row.get("layer", Layer.CHECK)),
             str(row["why"]).strip(),
             str(row["fails"]),
             str(row["passes"]),
         )
-        for code, row in read(_FILE).items()
+        for code, row in content.items()
         if isinstance(row, dict)
     }
 
@@ -105,7 +131,7 @@ def find(code: str) -> Code:
     UsageError
         If there is no such code.
     """
-    rows = registry()
+    rows = known()
     try:
         return rows[code.upper()]
     except KeyError:

@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lockstep.codes import Layer, registry
+from lockstep.codes import Layer, known, registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,9 @@ _LAYERS: Final = {
     Layer.SCHEMA: "refused by the chart's schema: in Helm, in Argo CD and in `lockstep check`",
     Layer.CHART: "decided by the chart: in Helm, in Argo CD and in `lockstep check`",
     Layer.CHECK: "seen by `lockstep check` only",
+    Layer.MANIFESTS: "seen by `lockstep check --manifests`",
+    Layer.LIVE: "seen by `lockstep check --live`",
+    Layer.PLUGIN: "said of a plug-in by `lockstep check`",
 }
 
 _INTRODUCTION: Final = """\
@@ -41,7 +44,7 @@ def listing() -> str:
     str
         Code, severity and title.
     """
-    return "\n".join(f"{row.code}  {row.severity.value:<7}  {row.title}" for row in registry().values())
+    return "\n".join(f"{row.code}  {row.severity.value:<7}  {row.title}" for row in known().values())
 
 
 def page(row: Code) -> str:
@@ -81,13 +84,14 @@ def markdown(row: Code) -> str:
     str
         What :func:`page` says below its first line.
     """
+    language = "python" if row.layer is Layer.PLUGIN else "yaml"
     return "\n\n".join(
         (
             row.why,
             "Has the fault:",
-            f"```yaml\n{row.fails.rstrip()}\n```",
+            f"```{language}\n{row.fails.rstrip()}\n```",
             "Has it not:",
-            f"```yaml\n{row.passes.rstrip()}\n```",
+            f"```{language}\n{row.passes.rstrip()}\n```",
         )
     )
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lockstep.codes import Severity, registry
+from lockstep.codes import Severity, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class Finding:
     Parameters
     ----------
     code : str
-        Its code; title, severity and reason are in the registry of :mod:`lockstep.codes`.
+        Its code; title, severity and reason are in :mod:`lockstep.codes`.
     path : str
         The values key to look at, for instance ``parallelism.tensor``; empty for the file as a whole.
     message : str
@@ -42,7 +42,7 @@ class Finding:
     @property
     def severity(self) -> Severity:
         """How grave it is."""
-        return registry()[self.code].severity
+        return known()[self.code].severity
 
     def as_json(self, file: Path) -> dict[str, Value]:
         """Give the finding the shape of the JSON output.

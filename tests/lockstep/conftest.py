@@ -13,7 +13,10 @@ from hypothesis import settings
 
 from lockstep import helm
 
+from .plugin import forget, write_plugin
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -58,3 +61,19 @@ def debug_chart(tmp_path_factory: pytest.TempPathFactory) -> DebugChart:
     (folder / "Chart.yaml").write_text("apiVersion: v2\nname: debug\nversion: 0.1.0\n")
     (folder / "templates" / "values.yaml").write_text("{{ toJson .Values }}\n")
     return DebugChart(folder)
+
+
+@pytest.fixture
+def install_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Install a plug-in into a folder of its own, until the end of the test."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+
+    def install(source: str, **groups: str) -> None:
+        write_plugin(folder, source, **groups)
+        forget("acme")
+
+    yield install
+    monkeypatch.undo()
+    forget("acme")

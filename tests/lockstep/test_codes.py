@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +14,30 @@ from lockstep.codes import Layer, Severity, find, registry
 from lockstep.errors import UsageError
 from lockstep.inputs import Input
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lockstep.codes import Code
+
 PACKAGE = Path(checks.__file__).parents[1]
 CHART = share.folder("charts") / "serving"
 ROWS = [pytest.param(row, id=row.code) for row in registry().values()]
 
 
-def found(text: str, folder: Path) -> set[str]:
+@pytest.fixture
+def found(tmp_path: Path, install_plugin: Callable[..., None]) -> Callable[[Code, str], set[str]]:
+    """Run an example: a values file, or a plug-in that is installed while a values file is checked."""
+
+    def run_example(row: Code, text: str) -> set[str]:
+        if row.layer is Layer.PLUGIN:
+            install_plugin(text, checks="acme:check")
+            text = registry()["PAR001"].passes
+        return codes_of(text, tmp_path)
+
+    return run_example
+
+
+def codes_of(text: str, folder: Path) -> set[str]:
     """Give the codes that a values file leads to."""
     file = folder / "example.yaml"
     file.write_text(text, encoding="utf-8")
@@ -31,18 +50,18 @@ def errors(codes: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_failing_example_has_this_fault_and_no_other_error(row, tmp_path: Path) -> None:
+def test_the_failing_example_has_this_fault_and_no_other_error(row, found) -> None:
     """An example of one fault that showed another would teach the wrong thing."""
-    codes = found(row.fails, tmp_path)
+    codes = found(row, row.fails)
 
     assert row.code in codes
     assert errors(codes) <= {row.code}
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_passing_example_has_it_not(row, tmp_path: Path) -> None:
+def test_the_passing_example_has_it_not(row, found) -> None:
     """The neighbour is right, not only wrong in another way."""
-    codes = found(row.passes, tmp_path)
+    codes = found(row, row.passes)
 
     assert row.code not in codes
     assert set() == errors(codes)
@@ -51,7 +70,7 @@ def test_the_passing_example_has_it_not(row, tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_is_whole(row) -> None:
     """Topic and number, a one-line title without a full stop, a reason in sentences."""
-    assert re.fullmatch(r"(VAL|PAR|MEM|ENG|STK|NET|OPS|SEC|GIT)[0-9]{3}", row.code)
+    assert re.fullmatch(r"(VAL|PAR|MEM|ENG|STK|NET|OPS|SEC|GIT|PLG)[0-9]{3}", row.code)
     assert len(row.title) < 90
     assert not row.title.endswith(".")
     assert row.why.endswith(".")

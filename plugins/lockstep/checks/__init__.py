@@ -17,6 +17,7 @@ from lockstep.checks import (
     model,
     names,
     network,
+    plugins,
     pod,
     queue,
     rollout,
@@ -98,6 +99,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     weights.download,
     security.memory_lock,
     security.host_path,
+    plugins.usable,
+    plugins.run,
 )
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from lockstep.plugins import ACCELERATORS, tables
 from lockstep.yamlfile import read
 
 if TYPE_CHECKING:
@@ -46,8 +47,10 @@ class Accelerator:
 
 @cache
 def accelerators() -> tuple[Accelerator, ...]:
-    """Return all rows of the facts."""
-    rows = cast("dict[str, Values]", read(FACTS)["accelerators"])
+    """Return all rows of the facts; a plug-in's row takes the place of one with its name."""
+    rows: dict[str, Values] = {}
+    for table in (read(FACTS), *tables(ACCELERATORS)):
+        rows.update(cast("dict[str, Values]", table["accelerators"]))
     return tuple(
         Accelerator(
             name=name,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lockstep.model.config import read_config
-from lockstep.yamlfile import Values, read
+from lockstep.plugins import MODELS, tables
+from lockstep.yamlfile import read
 
 if TYPE_CHECKING:
     from lockstep.model.shape import ModelShape
+    from lockstep.yamlfile import Value, Values
 
 __all__ = ["find_model", "known_models"]
 
@@ -19,10 +22,9 @@ FACTS = Path(__file__).parents[1] / "facts" / "models.yaml"
 
 @cache
 def configs() -> dict[str, Values]:
-    """Return the config of every id in the facts."""
+    """Return the config of every id in the facts; a plug-in's row takes the place of one with its id."""
     found: dict[str, Values] = {}
-    rows = read(FACTS)["models"]
-    for row in rows if isinstance(rows, list) else ():
+    for row in chain.from_iterable(cast("list[Value]", table["models"]) for table in (read(FACTS), *tables(MODELS))):
         if isinstance(row, dict) and isinstance(row["config"], dict) and isinstance(row["ids"], list):
             found.update({str(name).lower(): row["config"] for name in row["ids"]})
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lockstep import __version__
-from lockstep.codes import registry
+from lockstep.codes import known
 from lockstep.explain import markdown, page
 from lockstep.report.place import placed, shown
 
@@ -40,7 +40,7 @@ def write(reports: Reports, *, strict: bool) -> str:  # noqa: ARG001 - SARIF has
     driver: Value = {
         "name": "lockstep",
         "semanticVersion": __version__,
-        "rules": [_rule(registry()[code]) for code in codes],
+        "rules": [_rule(known()[code]) for code in codes],
     }
     results: list[Value] = [
         _result(shown(file), finding, line, codes.index(finding.code))
