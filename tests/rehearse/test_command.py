@@ -91,10 +91,11 @@ def test_kept_group_answers_on_a_port(values: Path) -> None:
         ("the group has ranks 0 to 0", ["VALUES", "--kill", "worker@1"]),
         ("faults.yaml: No such file", ["VALUES", "--fault", "faults.yaml"]),
         ("a file that ends in .svg or .html", ["VALUES", "--picture", "x.png"]),
+        ("/no/x.svg: cannot be written (there is no folder /no)", ["VALUES", "--picture", "/no/x.svg"]),
         ("--port: '99999' is no port; it must be from 0 to 65535", ["VALUES", "--keep", "--port", "99999"]),
         ("--timeout: '-3' must be a number of seconds above 0", ["VALUES", "--timeout", "-3"]),
     ],
-    ids=["no file", "no kind", "no time", "no rank", "no script", "no picture", "no port", "no timeout"],
+    ids=["no file", "no kind", "no time", "no rank", "no script", "no picture", "no folder", "no port", "no timeout"],
 )
 def test_wrong_use(values: Path, message: str, words: list[str]) -> None:
     """One message, exit code 2."""
@@ -140,6 +141,23 @@ def test_reader_that_stops_early(values: Path) -> None:
 
     assert (141, "") == (done.returncode, done.stderr)
     assert 1 == len(done.stdout.splitlines())
+
+
+def test_output_that_is_full(values: Path) -> None:
+    """A full disk stops the group with one message."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lockstep", "rehearse", values],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=120,
+            env=os.environ | {"PATH": path},
+        )
+
+    assert (2, "lockstep: the output cannot be written (No space left on device)\n") == (done.returncode, done.stderr)
 
 
 def test_helm_is_missing(values: Path, tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from lockstep import inputs
+from lockstep import inputs, outputs
 from lockstep.checks import schema
-from lockstep.errors import UsageError
 from lockstep.plan.page import page
 from lockstep.plan.source import pictures
 from lockstep.plan.terminal import render
@@ -36,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the picture; returns 0, or 1 if the values do not fit the schema."""
     (given,) = inputs.from_arguments(args)
+    if args.html is not None:
+        outputs.require_writable(args.html)
     values = given.values()
     unfit = list(schema.check(given.chart, values))
     if unfit:
@@ -45,9 +46,6 @@ def run(args: argparse.Namespace) -> int:
     if args.html is None:
         Console(highlight=False).print(render(shown))
         return 0
-    try:
-        args.html.write_text(page(shown), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{args.html}: cannot be written ({error.strerror})") from None
+    outputs.write(args.html, page(shown))
     print(f"{args.html}: written")
     return 0

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from lockstep import inputs, render
+from lockstep import inputs, outputs, render
 from lockstep.checks import run as run_checks
 from lockstep.codes import Severity
 from lockstep.errors import LockstepError, UsageError
@@ -90,8 +90,10 @@ def run(args: argparse.Namespace) -> int:
         When the rehearsal could not be held.
     """
     (given,) = inputs.from_arguments(args)
-    if args.picture is not None and (args.picture.suffix not in (".svg", ".html") or not args.picture.parent.is_dir()):
-        raise UsageError(f"--picture {args.picture}: a file that ends in .svg or .html, in a folder that is there")
+    if args.picture is not None:
+        if args.picture.suffix not in (".svg", ".html"):
+            raise UsageError(f"--picture {args.picture}: draws a file that ends in .svg or .html")
+        outputs.require_writable(args.picture)
     script = [faults.parse_kill(text) for text in args.kill]
     for text in args.fault:
         path = Path(text)
@@ -113,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     )
     report = rehearse(plan, args.network)
     if args.picture is not None:
-        args.picture.write_text(picture.draw(report) if args.picture.suffix == ".svg" else picture.page(report))
+        outputs.write(args.picture, picture.draw(report) if args.picture.suffix == ".svg" else picture.page(report))
     if args.json:
         print(report.to_json())
     elif report.exit_code == 2:

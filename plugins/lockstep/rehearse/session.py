@@ -49,7 +49,7 @@ class Session:
         self._timeline = Timeline(folder / "timeline.jsonl")
         self._report = Report(plan.engine, plan.network, faults=[str(each) for each in plan.faults])
         self._stopped = asyncio.Event()
-        self._stopped_by = 128 + signal.SIGINT
+        self._stopped_by = "stopped", 128 + signal.SIGINT
         self._leash: asyncio.Task[None] | None = None
         self._controller: Controller | None = None
 
@@ -64,7 +64,7 @@ class Session:
         except LockstepError as fault:
             self._report.error, self._report.exit_code = str(fault), 2
         except StoppedError:
-            self._report.error, self._report.exit_code = "stopped", self._stopped_by
+            self._report.error, self._report.exit_code = self._stopped_by
         if self._controller is not None:
             await self._stop(self._controller)
         self._timeline.close()
@@ -82,9 +82,12 @@ class Session:
         if self._controller is not None:
             self._controller.kill()
 
-    def _unread(self) -> None:
-        """Stop: nobody reads what is printed."""
-        self._stopped_by = 128 + signal.SIGPIPE
+    def _unread(self, error: OSError) -> None:
+        """Stop: nobody reads what is printed, or it cannot be written."""
+        if not isinstance(error, BrokenPipeError):
+            self._stopped_by = f"the output cannot be written ({error.strerror})", 2
+        else:
+            self._stopped_by = "stopped", 128 + signal.SIGPIPE
         self._stopped.set()
 
     async def _hold(self) -> None:

@@ -31,36 +31,41 @@ def line(event: Event) -> str:
 
 
 class View:
-    """Prints events as they come; ``quiet`` prints nothing."""
+    """Prints events as they come; without a console nothing."""
 
-    def __init__(self, console: Console | None) -> None:
+    def __init__(self, console: _Output | None) -> None:
         self._console = console
 
     def event(self, event: Event) -> None:
         """Show one event."""
-        if self._console is not None:
-            self._console.print(Text(line(event), style=COLOURS.get(event.kind, "")), soft_wrap=True)
+        self._print(line(event), COLOURS.get(event.kind, ""))
 
     def answer(self, report: Report) -> None:
         """Show the completion."""
-        if self._console is not None:
-            self._console.print(Text(f"\nanswer: {report.answer}\n", style="bold cyan"), soft_wrap=True)
+        self._print(f"\nanswer: {report.answer}\n", "bold cyan")
 
     def keep(self, controller: Controller, forward: Forward | None) -> None:
         """Say how to reach the group while it is kept."""
-        if self._console is None or forward is None:
+        if forward is None:
             return
         model = controller.pods[0].environment.get("LOCKSTEP_SERVED_NAME", "")
         body = '{"model": "%s", "messages": [{"role": "user", "content": "hello"}]}' % model  # noqa: UP031 - braces
-        self._console.print(Text("The group is kept until Ctrl-C (a second one ends it at once). Try:"))
+        self._print("The group is kept until Ctrl-C (a second one ends it at once). Try:")
         url = f"http://{forward.address}/v1/chat/completions"
-        self._console.print(Text(f"  curl {url} -H 'Content-Type: application/json' -d '{body}'"), soft_wrap=True)
+        self._print(f"  curl {url} -H 'Content-Type: application/json' -d '{body}'")
+
+    def _print(self, text: str, style: str = "") -> None:
+        if self._console is not None:
+            try:
+                self._console.print(Text(text, style=style), soft_wrap=True)
+            except OSError as error:  # a full disk
+                self._console.fall_silent(error)
 
 
 class LiveView(View):
     """Adds a table that stands below the lines."""
 
-    def __init__(self, console: Console, controller: Controller) -> None:
+    def __init__(self, console: _Output, controller: Controller) -> None:
         super().__init__(console)
         self._controller = controller
         self._last: dict[int, str] = {}
@@ -94,26 +99,30 @@ def _probes(pod: Kubelet) -> Text:
 
 
 class _Output(Console):
-    """Standard output; when its reader (head, less) has seen enough, it says so once and falls silent."""
+    """Standard output; when its reader (head, less) has gone or its disk is full, it says so and falls silent."""
 
-    def __init__(self, closed: Callable[[], None]) -> None:
+    def __init__(self, closed: Callable[[OSError], None]) -> None:
         super().__init__(file=sys.stdout, highlight=False, soft_wrap=False)
         self._closed = closed
 
     def on_broken_pipe(self) -> None:
         """Go on in place of rich, which would end the process here and leave the pods to the kernel."""
+        self.fall_silent(BrokenPipeError())
+
+    def fall_silent(self, error: OSError) -> None:
+        """Print nothing from here on, and say why."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        self._closed()
+        self._closed(error)
 
 
 @contextmanager
 def choose_view(
-    controller: Controller, timeline: Timeline, *, quiet: bool, closed: Callable[[], None]
+    controller: Controller, timeline: Timeline, *, quiet: bool, closed: Callable[[OSError], None]
 ) -> Iterator[View]:
     """Show the timeline as it fits the output: a table on a terminal, plain lines elsewhere.
 
-    ``closed`` is called when nobody reads the output any more.
+    ``closed`` is called when the output cannot be written any more, with the reason.
     """
     if quiet:
         yield View(None)

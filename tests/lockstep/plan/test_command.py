@@ -119,7 +119,7 @@ WRONG = {
     "nodes": (["--compare", "6x2"], "tensor 6 x pipeline 2 = 12 GPUs do not fill nodes of 8"),
     "stages": (["--compare", "8x100"], "pipeline 100 is more than the 61 layers of deepseek-ai/DeepSeek-R1"),
     "accelerator": (["--accelerator", "h900"], "there is no accelerator h900; known are a100-80gb"),
-    "folder": (["--html", "/no/such/folder/plan.html"], "cannot be written (No such file or directory)"),
+    "folder": (["--html", "/no/such/plan.html"], "/no/such/plan.html: cannot be written (there is no folder /no/such)"),
 }
 
 
