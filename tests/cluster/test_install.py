@@ -132,6 +132,17 @@ def test_the_api_service_reaches_ready_leaders_only(release: Release) -> None:
     assert ["model-0"] == sick
 
 
+def test_helm_test_finds_a_place_beside_the_group(release: Release) -> None:
+    """Its pod is admitted, fits a node and ends well; that it asks the group is tested with real processes."""
+    release.apply(two_nodes())
+    release.ready(2)
+
+    said = release.helm("test", release.name, "--timeout", "60s").stdout
+
+    assert "Succeeded" in said
+    assert ["model-0"] == release.endpoints()
+
+
 def test_uninstall_leaves_nothing(release: Release) -> None:
     """Nothing of a release outlives it but what Kubernetes puts into every namespace."""
     before = everything(release)
