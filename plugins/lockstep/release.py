@@ -60,7 +60,9 @@ class Engine:
     ssh : bool
         Whether a Secret with a key for ssh is named.
     args, env : Table
-        The user's flags and variables.
+        The user's flags, ``engine.args`` on top of ``engine.argsFor``, and variables.
+    own_args : frozenset of str
+        Flags of ``engine.args``.
     facts : EngineFacts
         Its row in the chart's table.
     """
@@ -72,8 +74,13 @@ class Engine:
     executor: str | None
     ssh: bool
     args: Table
+    own_args: frozenset[str]
     env: Table
     facts: EngineFacts
+
+    def path(self, key: str) -> str:
+        """Give the values path of a flag."""
+        return f"engine.args.{key}" if key in self.own_args else f"engine.argsFor.{self.name}.{key}"
 
 
 @dataclass(frozen=True)
@@ -355,7 +362,8 @@ def build(given: Input, values: Values) -> Release:
             text(image, "tag"),
             text(engine, "executor"),
             bool(engine.get("sshSecret")),
-            given_entries(engine, "args"),
+            _args(engine),
+            frozenset(table(engine, "args")),
             given_entries(engine, "env"),
             facts,
         ),
@@ -415,6 +423,12 @@ def version(written: str) -> tuple[int, ...]:
     """Give a version's numbers for comparison, suffixes like ``.post1`` aside."""
     match = _VERSION.match(written)
     return tuple(int(number) for number in match[0].split(".")) if match else ()
+
+
+def _args(engine: Table) -> Table:
+    """Lay ``engine.args`` over the flags for this engine; null takes one of these away."""
+    merged = {**table(table(engine, "argsFor"), str(engine["name"])), **table(engine, "args")}
+    return {name: value for name, value in merged.items() if value is not None}
 
 
 def _layout(named: Table, group: Table, facts: EngineFacts) -> Layout:

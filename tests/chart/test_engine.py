@@ -190,7 +190,7 @@ def test_one_flag_in_two_spellings_is_refused() -> None:
     """A preset and a user who spell it differently would both be passed on."""
     message = refusal(values({"engine": {"args": {"max-model-len": 1, "max_model_len": 2}}}))
 
-    assert "ENG004 engine.args sets one flag twice, as max-model-len and as max_model_len" in message
+    assert "ENG004 engine.args.max_model_len and engine.args.max-model-len are one flag" in message
 
 
 def test_a_key_that_yaml_reads_as_a_boolean_is_refused() -> None:

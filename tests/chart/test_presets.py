@@ -61,15 +61,6 @@ def test_accelerator_fabric_and_model_are_layers(accelerator: Path, fabric: Path
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda file: file.stem)
-def test_every_flag_of_a_model_reaches_the_engine(model: Path) -> None:
-    """None of them is one that Lockstep derives."""
-    preset = load(model)
-    args = render(preset, LAYOUT, {"group": {"gpusPerNode": 8}}).engine()["args"]
-
-    assert {f"--{name}" for name in preset["engine"]["args"]} <= set(args)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda file: file.stem)
 def test_what_a_model_preset_says_of_its_model_is_what_the_facts_say(model: Path) -> None:
     """The header repeats layers, hidden size and heads for the reader; the facts are read by the checks."""
     header = model.read_text(encoding="utf-8").partition("\nmodel:")[0].replace("\n# ", " ")

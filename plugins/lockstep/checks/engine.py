@@ -27,27 +27,28 @@ def derived_flags(release: Release) -> Iterator[Finding]:
             name = name.rstrip("0123456789")  # argparse takes -n2 for -n 2
         row = next((row for row in facts.flags if _is_spelling(name, row, facts.negation)), None)
         if row is not None:
+            path = release.engine.path(key)
             yield Finding(
                 "ENG001",
-                f"engine.args.{key}",
-                f"engine.args.{key} sets --{row.name}, which Lockstep derives",
+                path,
+                f"{path} sets --{row.name}, which Lockstep derives",
                 f"Remove it and use {row.use}.",
-                {f"engine.args.{key}": value},
+                {path: value},
             )
 
 
 def flags_given_twice(release: Release) -> Iterator[Finding]:
     """Refuse two spellings of one flag: which of them wins would hang on the order of the keys."""
     seen: dict[str, str] = {}
-    for key in release.engine.args:
-        name = flag_name(key)
+    for key in sorted(release.engine.args):
+        name, path = flag_name(key), release.engine.path(key)
         if name in seen:
             yield Finding(
                 "ENG004",
-                f"engine.args.{key}",
-                f"engine.args sets one flag twice, as {seen[name]} and as {key}",
+                path,
+                f"{path} and {release.engine.path(seen[name])} are one flag",
                 "Remove one of them.",
-                {f"engine.args.{spelling}": release.engine.args[spelling] for spelling in (seen[name], key)},
+                {release.engine.path(spelling): release.engine.args[spelling] for spelling in (seen[name], key)},
             )
         seen[name] = key
 
@@ -72,7 +73,7 @@ def flags_of_version(release: Release) -> Iterator[Finding]:
     engine = release.engine
     numbers = version(engine.version)
     for key in engine.args:
-        name = flag_name(key).removeprefix(engine.facts.negation)
+        name, path = flag_name(key).removeprefix(engine.facts.negation), engine.path(key)
         for row in (row for row in engine.facts.changes if row.name.replace("_", "-") == name):
             if not (row.gone or row.since):
                 missing, fix = f"--{row.name} is no flag of {engine.name}", f"Use {row.use}."
@@ -88,8 +89,8 @@ def flags_of_version(release: Release) -> Iterator[Finding]:
                 continue
             yield Finding(
                 "ENG007",
-                f"engine.args.{key}",
-                f"engine.args.{key}: {missing}",
+                path,
+                f"{path}: {missing}",
                 fix,
                 {"engine.version": engine.version},
             )

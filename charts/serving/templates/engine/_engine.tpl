@@ -52,21 +52,38 @@
 {{- . | regexFind "[^-=][^=]*" | replace "_" "-" }}
 {{- end }}
 
-{{- /* serving.engine.givenArgs: engine.args on top of what the accelerator needs for pipeline parallelism.
-       Context: root. Gives JSON. */}}
+{{- /* serving.engine.argsFor: the flags that engine.argsFor has for this engine. Context: root. Gives JSON. */}}
+{{- define "serving.engine.argsFor" -}}
+{{- get (.Values.engine.argsFor | default dict) .Values.engine.name | default dict | toJson }}
+{{- end }}
+
+{{- /* serving.engine.givenArgs: engine.args on top of engine.argsFor. Context: root. Gives JSON. */}}
 {{- define "serving.engine.givenArgs" -}}
+{{- include "serving.overlay" (list (include "serving.engine.argsFor" . | fromJson) .Values.engine.args) }}
+{{- end }}
+
+{{- /* serving.engine.argPath: the values path of a flag. Context: list of root and the key. */}}
+{{- define "serving.engine.argPath" -}}
+{{- $engine := (first .).Values.engine }}
+{{- $section := hasKey ($engine.args | default dict) (last .) | ternary "args" (printf "argsFor.%s" $engine.name) }}
+{{- printf "engine.%s.%s" $section (last .) }}
+{{- end }}
+
+{{- /* serving.engine.allArgs: the user's flags on top of what the accelerator needs for pipeline parallelism.
+       Context: root. Gives JSON. */}}
+{{- define "serving.engine.allArgs" -}}
 {{- $needed := dict }}
 {{- if gt (include "serving.layout" . | fromJson).pipeline 1.0 }}
 {{- $needed = (include "serving.engine.device" . | fromJson).pipelineArgs }}
 {{- end }}
-{{- include "serving.overlay" (list $needed .Values.engine.args) }}
+{{- include "serving.overlay" (list $needed (include "serving.engine.argsFor" . | fromJson) .Values.engine.args) }}
 {{- end }}
 
-{{- /* serving.engine.args: engine.args as a list of arguments, sorted by key. Context: root. Gives YAML. */}}
+{{- /* serving.engine.args: all flags as a list of arguments, sorted by key. Context: root. Gives YAML. */}}
 {{- define "serving.engine.args" -}}
 {{- $negation := (include "serving.engine.facts" . | fromJson).negation }}
 {{- $args := list }}
-{{- range $key, $value := include "serving.engine.givenArgs" . | fromJson }}
+{{- range $key, $value := include "serving.engine.allArgs" . | fromJson }}
 {{- $flag := hasPrefix "-" $key | ternary $key (printf "--%s" $key) }}
 {{- if kindIs "invalid" $value }}
 {{- else if kindIs "bool" $value }}

@@ -1,10 +1,11 @@
-{{- /* Rules of engine.args, engine.env and network.env. The tables are files/engines.yaml and files/owned.yaml. */}}
+{{- /* Rules of engine.args, engine.argsFor, engine.env and network.env. The tables are files/engines.yaml and files/owned.yaml. */}}
 
 {{- /* serving.rules.flags: flags that Lockstep derives, and flags given twice. Context: root. Gives lines. */}}
 {{- define "serving.rules.flags" -}}
 {{- $facts := include "serving.engine.facts" . | fromJson }}
 {{- $seen := dict }}
-{{- range $key, $_ := include "serving.overlay" (list .Values.engine.args) | fromJson }}
+{{- range $key, $_ := include "serving.engine.givenArgs" . | fromJson }}
+{{- $path := include "serving.engine.argPath" (list $ $key) }}
 {{- $name := include "serving.engine.flagName" $key }}
 {{- $positive := trimPrefix $facts.negation $name }}
 {{- if regexMatch "^-[^-]" $key }}
@@ -17,12 +18,12 @@
 {{- end }}
 {{- end }}
 {{- with $found }}
-ENG001 engine.args.{{ $key }} sets --{{ (first .).name }}, which Lockstep derives; remove it, and use {{ (first .).use }}
+ENG001 {{ $path }} sets --{{ (first .).name }}, which Lockstep derives; remove it, and use {{ (first .).use }}
 {{- end }}
 {{- with get $seen $name }}
-ENG004 engine.args sets one flag twice, as {{ . }} and as {{ $key }}; remove one of them
+ENG004 {{ $path }} and {{ . }} are one flag; remove one of them
 {{- end }}
-{{- $_ := set $seen $name $key }}
+{{- $_ := set $seen $name $path }}
 {{- end }}
 {{- end }}
 
@@ -49,16 +50,17 @@ NET001 {{ $path }}.GLOO_SOCKET_IFNAME is {{ $value | quote }}, but Gloo takes th
 {{- $facts := include "serving.engine.facts" . | fromJson }}
 {{- $engine := printf "%s %s" .Values.engine.name (include "serving.engine.version" .) }}
 {{- $numbers := include "serving.engine.numbers" . }}
-{{- range $key, $_ := include "serving.overlay" (list .Values.engine.args) | fromJson }}
+{{- range $key, $_ := include "serving.engine.givenArgs" . | fromJson }}
+{{- $path := include "serving.engine.argPath" (list $ $key) }}
 {{- $name := include "serving.engine.flagName" $key | trimPrefix $facts.negation }}
 {{- range $row := $facts.changes }}
 {{- if eq $name (replace "_" "-" $row.name) }}
 {{- if not (or $row.gone $row.since) }}
-ENG007 engine.args.{{ $key }}: --{{ $row.name }} is no flag of {{ $.Values.engine.name }}; use {{ $row.use }}
+ENG007 {{ $path }}: --{{ $row.name }} is no flag of {{ $.Values.engine.name }}; use {{ $row.use }}
 {{- else if and $row.gone (semverCompare (printf ">= %s" ($row.gone | default "0.0.0")) $numbers) }}
-ENG007 engine.args.{{ $key }}: {{ $engine }} has no --{{ $name }}; it is gone in {{ $row.gone }}; use {{ $row.use }}
+ENG007 {{ $path }}: {{ $engine }} has no --{{ $name }}; it is gone in {{ $row.gone }}; use {{ $row.use }}
 {{- else if and $row.since (semverCompare (printf "< %s" ($row.since | default "0.0.0")) $numbers) }}
-ENG007 engine.args.{{ $key }}: {{ $engine }} has no --{{ $name }} yet; it came with {{ $row.since }}; raise engine.version, or remove the flag
+ENG007 {{ $path }}: {{ $engine }} has no --{{ $name }} yet; it came with {{ $row.since }}; raise engine.version, or remove the flag
 {{- end }}
 {{- end }}
 {{- end }}
