@@ -129,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, several: bool) -> None:
         Whether the command takes more than one file.
     """
     if several:
-        parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="values file; each is one release")
+        parser.add_argument("files", metavar="FILE", nargs="*", type=Path, help="values file; each is one release")
     else:
         parser.add_argument("file", metavar="FILE", type=Path, help="values file of the release")
     parser.add_argument(

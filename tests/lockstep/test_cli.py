@@ -244,7 +244,9 @@ def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[
             id="unknown-code",
         ),
         pytest.param(
-            ["check"], "the following arguments are required: FILE\nSee `lockstep check --help`.\n", id="no-file"
+            ["check"],
+            "check needs a FILE: one of values, or one of Kubernetes objects after --manifests\n",
+            id="no-file",
         ),
         pytest.param([], "the following arguments are required: COMMAND\nSee `lockstep --help`.\n", id="no-command"),
         pytest.param(["chek", "x"], "invalid choice: 'chek'", id="unknown-command"),

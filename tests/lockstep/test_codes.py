@@ -13,6 +13,7 @@ from lockstep.checks import run
 from lockstep.codes import Layer, Severity, find, registry
 from lockstep.errors import UsageError
 from lockstep.inputs import Input
+from lockstep.manifests.check import check as check_manifests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +27,13 @@ ROWS = [pytest.param(row, id=row.code) for row in registry().values()]
 
 @pytest.fixture
 def found(tmp_path: Path, install_plugin: Callable[..., None]) -> Callable[[Code, str], set[str]]:
-    """Run an example: a values file, or a plug-in that is installed while a values file is checked."""
+    """Run an example: a values file, a file of manifests, or a plug-in that is there while a values file is checked."""
 
     def run_example(row: Code, text: str) -> set[str]:
         if row.layer is Layer.PLUGIN:
             install_plugin(text, checks="acme:check")
             text = registry()["PAR001"].passes
-        return codes_of(text, tmp_path)
+        return codes_of(text, tmp_path) if row.layer is not Layer.MANIFESTS else codes_of_manifests(text, tmp_path)
 
     return run_example
 
@@ -42,6 +43,13 @@ def codes_of(text: str, folder: Path) -> set[str]:
     file = folder / "example.yaml"
     file.write_text(text, encoding="utf-8")
     return {finding.code for finding in run(Input(file, (), CHART, "example", "default"))}
+
+
+def codes_of_manifests(text: str, folder: Path) -> set[str]:
+    """Give the codes that a file of manifests leads to."""
+    file = folder / "objects.yaml"
+    file.write_text(text, encoding="utf-8")
+    return {finding.code for finding in check_manifests(file)}
 
 
 def errors(codes: set[str]) -> set[str]:
@@ -78,7 +86,8 @@ def test_a_row_is_whole(row) -> None:
 
 def test_the_package_uses_every_code_and_no_other() -> None:
     """A code in the source without a row, or a row that nothing yields, is a fault."""
-    source = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "checks").glob("*.py"))
+    files = [*(PACKAGE / "checks").glob("*.py"), *(PACKAGE / "manifests").glob("*.py")]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     used = set(re.findall(r'"([A-Z]{3}[0-9]{3})"', source))
 
     assert set(registry()) == used
