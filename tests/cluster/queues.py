@@ -1,15 +1,22 @@
-"""Kueue's objects for a test: a queue in its namespace, with a quota that can be changed."""
+"""Kueue's objects for a test: a queue in its namespace, with a quota that can be changed, or those of charts/queues."""
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from ci.sim.folders import REPOSITORY
+
+from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.release import Manifest, Release
+
+QUEUES = REPOSITORY / "charts" / "queues"
 
 
 def kueue_object(kind: str, name: str, spec: Manifest) -> Manifest:
@@ -41,6 +48,31 @@ def queue_of(release: Release, gpus: int, queue: str = "serving") -> Iterator[st
         release.cluster.kubectl("delete statefulset --all", namespace=name)
         release.cluster.kubectl(f"delete clusterqueue {name} --wait=false")
         release.cluster.kubectl(f"delete resourceflavor {name} --wait=false")
+
+
+@contextmanager
+def queues_of(release: Release, **more: Manifest) -> Iterator[Release]:
+    """Install charts/queues with a queue for four simulated nodes; releases of the namespace go before it does."""
+    pool = {
+        "gpusPerNode": 8,
+        "cpusPerNode": 100,
+        "memoryGiBPerNode": 1024,
+        "devicesPerNode": {"rdma/hca_shared_devices_a": 1},
+        "nodeLabels": {"example.com/pool": "h200-8"},
+    }
+    serving = {"namespaces": [release.namespace], "nodes": {"h200": 4}}
+    queues = replace(release, chart=QUEUES, name="queues")
+    queues.apply({"manager": "kueue", "pools": {"h200": pool}, "queues": {"serving": serving}, **more})
+    try:
+        yield queues
+    finally:
+        for name in json.loads(release.helm("list", "--short", "--output", "json").stdout):
+            if name != queues.name:
+                replace(release, name=name).uninstall()
+        eventually("the pods to go", lambda: not release.get("pods"))
+        queues.uninstall()
+        kinds = "topologies.kueue.x-k8s.io,clusterqueues,resourceflavors"
+        eventually("the queues to go", lambda: not release.cluster.kubectl(f"get {kinds}"))
 
 
 def set_quota(release: Release, gpus: int) -> None:

@@ -5,45 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from ci.sim.folders import REPOSITORY
 
 from tests.cluster.clusters import PRESETS
-from tests.cluster.release import Release, two_nodes
-from tests.cluster.waiting import eventually
+from tests.cluster.queues import queues_of
+from tests.cluster.release import two_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cluster.release import Manifest
+    from tests.cluster.release import Release
 
 pytestmark = pytest.mark.usefixtures("kueue", "lws", "simulation")
-
-QUEUES = REPOSITORY / "charts" / "queues"
 
 
 @pytest.fixture
 def queued(release: Release) -> Iterator[Release]:
     """Give a release whose namespace has a queue of charts/queues; racks are the simulation's."""
-    pool = {
-        "gpusPerNode": 8,
-        "cpusPerNode": 100,
-        "memoryGiBPerNode": 1024,
-        "devicesPerNode": {"rdma/hca_shared_devices_a": 1},
-        "nodeLabels": {"example.com/pool": "h200-8"},
-    }
-    values: Manifest = {
-        "manager": "kueue",
-        "pools": {"h200": pool},
-        "queues": {"serving": {"namespaces": [release.namespace], "nodes": {"h200": 4}}},
-        "topology": {"levels": ["example.com/rack", "kubernetes.io/hostname"]},
-    }
-    queues = Release(release.cluster, release.namespace, QUEUES, "queues")
-    queues.apply(values)
-    yield release
-    release.uninstall()
-    eventually("the pods to go", lambda: not release.pods())
-    queues.uninstall()
-    eventually("the queues to go", lambda: not release.cluster.kubectl("get topologies,clusterqueues,resourceflavors"))
+    with queues_of(release, topology={"levels": ["example.com/rack", "kubernetes.io/hostname"]}):
+        yield release
 
 
 @pytest.mark.parametrize("stack", ["kueue", "lws"])
