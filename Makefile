@@ -9,8 +9,10 @@ EXAMPLE := values/examples/deepseek-r1-16xh100.yaml
 
 .DEFAULT_GOAL := help
 SIM := PYTHONPATH="$(CURDIR)" $(BIN)/python -m ci.sim
+KIND := PATH="$(CURDIR)/$(BIN):$$PATH" ci/kind
 
-.PHONY: help setup demo demo-real test test-engine test-sim lint engine-cpu sim sim-build sim-down format clean
+.PHONY: help setup demo demo-real demo-kind test test-engine test-sim test-kind test-gpu lint engine-cpu sim sim-build \
+	sim-down kind kind-down format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,12 +56,29 @@ sim-down: $(READY) ## End every simulated cluster
 test-sim: sim-build ## Run the cluster suite on a simulated cluster
 	@$(BIN)/python -m pytest tests/cluster --cluster-type sim $(ARGS)
 
+kind: $(READY) ## Make a kind cluster: GPUs on paper, LeaderWorkerSet, the stand-in's image (Docker and kind)
+	@$(KIND)/up
+
+kind-down: $(READY) ## Delete the kind cluster
+	@$(KIND)/down
+
+test-kind: kind ## Run the cluster suite on the kind cluster: real pods
+	@$(BIN)/python -m pytest tests/cluster --cluster-type kind --timeout 900 $(ARGS)
+
+demo-kind: kind ## Form a group of real pods on the kind cluster, lose a rank, and see it come back
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash -c 'source ci/kind/settings.sh && exec python ci/kind/demo.py'
+
+test-gpu: $(READY) ## Serve a site's own values on its cluster: make test-gpu SITE=values.yaml KUBECONFIG=file
+	@$(if $(SITE),,echo "test-gpu: which values? make test-gpu SITE=my-values.yaml KUBECONFIG=file"; exit 2)
+	@$(BIN)/python -m pytest tests/cluster/test_site.py --cluster-type existing --app-config-file-path $(SITE) \
+		--timeout 0 $(ARGS)
+
 lint: $(READY) ## Run every linter and drift check
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash ci/lint
 
 format: $(READY) ## Let ruff and shfmt rewrite what they can
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
-	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/ct .ci/run)
+	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/ct ci/kind/up ci/kind/down .ci/run)
 
 clean: ## Remove .venv and caches of this checkout
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

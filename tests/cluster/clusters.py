@@ -14,11 +14,16 @@ from ci.sim import nodes
 from ci.sim.build import built
 from ci.sim.cluster import Cluster, clusters
 from ci.sim.component import ADDONS, CORE, load
+from ci.sim.folders import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TYPES = ("sim", "kind", "existing")
+# Values of the site, where a type of cluster has some.
+VALUES = {"kind": REPOSITORY / "ci" / "kind" / "values.yaml"}
+# Where ci/kind/up leaves its kubeconfig.
+KIND = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lockstep" / "kind" / "kubeconfig"
 GPU_NODES = 8
 # The presets that tests lay beneath their values.
 PRESETS = (nodes.preset("accelerators", "h200-8"), nodes.preset("fabrics", "infiniband"))
@@ -44,7 +49,9 @@ def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
         finally:
             cluster.down()
         return
-    given = option or os.environ.get("KUBECONFIG")
+    given = option or (KIND if kind == "kind" else os.environ.get("KUBECONFIG"))
+    if kind == "kind" and not Path(str(given)).exists():
+        pytest.fail(f"there is no kind cluster (no file {given}): make kind")
     if not given:
         pytest.fail(f"--cluster-type {kind} takes the cluster from --kubeconfig or KUBECONFIG, and neither is set")
     yield given
@@ -53,7 +60,7 @@ def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
 def clean() -> None:
     """End the clusters of runs that were killed before they could do it themselves."""
     for old in clusters():
-        owner = re.fullmatch(r"test-(\d+)", old.name)
+        owner = re.fullmatch(r"test-(\d+)(-\w+)?", old.name)
         if owner and not Path("/proc", owner[1]).exists():
             old.down()
 

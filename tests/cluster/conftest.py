@@ -8,17 +8,18 @@ import secrets
 import shutil
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from ci.sim.folders import REPOSITORY, program
 
-from tests.cluster import clusters
+from tests.cluster import clusters, waiting
 from tests.cluster.release import CHART, Release
+from tests.cluster.times import Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
     from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc
@@ -90,9 +91,14 @@ def kueue(api_groups: set[str]) -> None:
 @pytest.fixture(scope="module")
 def simulated(kube_cluster: Cluster) -> bool:
     """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""
-    return any(
-        "kwok.x-k8s.io/node" in node["metadata"].get("annotations", {}) for node in kube_cluster.kubectl("get nodes")
-    )
+    nodes = kube_cluster.kubectl("get nodes")
+    return any("kwok.x-k8s.io/node" in node["metadata"].get("annotations", {}) for node in nodes)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit(simulated: bool) -> None:
+    """Wait longer for real pods."""
+    waiting.LIMIT = waiting.SIMULATED if simulated else waiting.REAL
 
 
 @pytest.fixture
@@ -100,6 +106,21 @@ def simulation(simulated: bool) -> None:
     """Skip where pods are real."""
     if not simulated:
         pytest.skip("drives simulated pods by annotations: --cluster-type sim")
+
+
+@pytest.fixture
+def real(simulated: bool) -> None:
+    """Skip where no container runs."""
+    if simulated:
+        pytest.skip("needs containers: --cluster-type kind or existing")
+
+
+@pytest.fixture(scope="session")
+def site(pytestconfig: pytest.Config) -> Path | None:
+    """Values of the cluster, beneath those of every test: ``--app-config-file-path``."""
+    kind = pytestconfig.getoption("cluster_type")
+    given = pytestconfig.getoption("app_config_file_path") or clusters.VALUES.get(kind)
+    return Path(given) if given else None
 
 
 @pytest.fixture(scope="session")
@@ -112,12 +133,16 @@ def chart(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def release(
-    kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, chart: Path, request: pytest.FixtureRequest
+    kube_cluster: Cluster,
+    namespace_factory: NamespaceFactoryFunc,
+    chart: Path,
+    site: Path | None,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Release]:
     """Give a release, not yet installed, in a namespace of its own; it goes with the test, its namespace later."""
     slug = re.sub("[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
     namespace = namespace_factory(f"{slug}-{secrets.token_hex(3)}").name
-    release = Release(kube_cluster, namespace, chart)
+    release = Release(kube_cluster, namespace, chart, site=site)
     yield release
     if request.node.stash.get(FAILED, False):
         folder = dump(release, LEFT / request.node.name)
@@ -126,6 +151,18 @@ def release(
 
 
 FAILED = pytest.StashKey[bool]()
+TIMES = pytest.StashKey[Times]()
+
+
+@pytest.fixture(scope="session")
+def times(pytestconfig: pytest.Config) -> Times:
+    """Keep times for the end of the run."""
+    return pytestconfig.stash.setdefault(TIMES, Times())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Show the times."""
+    config.stash.get(TIMES, Times()).show(terminalreporter)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -41,12 +41,19 @@ def two_nodes(**changes: Any) -> Manifest:
 
 @dataclass(frozen=True)
 class Release:
-    """A release by its name; nothing is cached, every look goes to the API server."""
+    """A release by its name; nothing is cached, every look goes to the API server.
+
+    Attributes
+    ----------
+    site
+        Values of the cluster: beneath those of a test, above presets.
+    """
 
     cluster: Cluster
     namespace: str
     chart: Path = CHART
     name: str = "model"
+    site: Path | None = None
 
     # What is done
 
@@ -66,7 +73,7 @@ class Release:
 
     def apply(self, values: Manifest, *files: Path, check: bool = True) -> Completed:
         """Install or upgrade with ``values`` above the files."""
-        beneath = [word for file in files for word in ("--values", str(file))]
+        beneath = [word for file in (*files, *filter(None, [self.site])) for word in ("--values", str(file))]
         return self.helm("upgrade", "--install", self.name, str(self.chart), *beneath, values=values, check=check)
 
     def uninstall(self) -> None:
@@ -82,6 +89,12 @@ class Release:
         self.cluster.kubectl(f"delete pod {pod} --wait=false", namespace=self.namespace)
 
     # What is seen
+
+    def image(self, version: str) -> str:
+        """Image of a version of vLLM on this cluster."""
+        site = yaml.safe_load(self.site.read_text()) if self.site else {}
+        repository = site.get("engine", {}).get("image", {}).get("repository", "vllm/vllm-openai")
+        return f"{repository}:v{version}"
 
     def get(self, plural: str, selector: str = "") -> list[Manifest]:
         """List objects of one kind in the namespace."""

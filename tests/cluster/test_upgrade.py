@@ -5,6 +5,7 @@ The pods are slow to be Ready here, as models are: an update that does not wait 
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def test_a_new_image_rolls_each_group_once(release: Release, tmp_path: Path) -> 
 
     with release.recorded(tmp_path) as created:
         release.apply(two_nodes(replicas=2, pod=SLOW, engine=engine("0.33.0")))
-        after = release.ready(4, image="vllm/vllm-openai:v0.33.0")
+        after = release.ready(4, image=release.image("0.33.0"))
         release.settled()
 
     assert ALL == sorted(created)
@@ -65,7 +66,7 @@ def test_an_edited_launch_script_rolls_each_group_once(release: Release, tmp_pat
     edited = edited_chart(release.chart, tmp_path)
 
     with release.recorded(tmp_path) as created:
-        release.helm("upgrade", release.name, str(edited), values=two_nodes(replicas=2, pod=SLOW))
+        dataclasses.replace(release, chart=edited).apply(two_nodes(replicas=2, pod=SLOW))
         release.replaced(before, 4)
         release.settled()
 
@@ -132,7 +133,7 @@ def test_a_partition_holds_back_the_lower_groups(release: Release) -> None:
     release.settled()
 
     assert before == release.group(0)
-    assert {"vllm/vllm-openai:v0.33.0"} == {
+    assert {release.image("0.33.0")} == {
         container["image"]
         for pod in release.pods()
         if pod["metadata"]["labels"][GROUP] == "1"

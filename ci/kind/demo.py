@@ -1,0 +1,108 @@
+"""What `make demo-kind` shows: real pods form a group, answer, lose a rank, and answer again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+HERE = Path(__file__).parent
+CHART = str(HERE.parents[1] / "charts" / "serving")
+VALUES = str(HERE / "values.yaml")
+KILL = HERE / "kill_engine.py"
+MODEL = "deepseek-ai/DeepSeek-R1"
+NAME = "demo"
+KUBECTL = ["kubectl", "--namespace", NAME]
+LIMIT = 180.0  # seconds for each wait
+
+
+def say(text: str) -> None:
+    """Print a heading of the demo."""
+    print(f"\n\033[1m== {text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
+
+
+def show(*command: str, script: Path | None = None) -> None:
+    """Show a command as a person would type it, run it, and stop the demo when it fails."""
+    text = " ".join([*command, *(["<", str(script)] if script else [])])
+    print(f"$ {text}", flush=True)
+    if code := subprocess.run(command, input=script.read_bytes() if script else None, check=False).returncode:
+        sys.exit(f"demo: `{text}` ended with {code}")
+
+
+def read(command: Sequence[str], body: str | None = None) -> str | None:
+    """Output of a command; None when it fails."""
+    done = subprocess.run(command, input=body, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def ask() -> str | None:
+    """Ask the group for a completion through the API server and its Service."""
+    path = f"/api/v1/namespaces/{NAME}/services/http:{NAME}-api:http/proxy/v1/completions"
+    body = json.dumps({"model": MODEL, "prompt": "Once upon a time", "max_tokens": 8})
+    answer = read(["timeout", "5", *KUBECTL, "create", "--raw", path, "-f", "-"], body)
+    return json.loads(answer)["choices"][0]["text"] if answer else None
+
+
+def ready() -> bool:
+    """Whether both pods are Ready, and none is leaving."""
+    listed = json.loads(read([*KUBECTL, "get", "pods", "--selector", f"lockstep/release={NAME}", "-o", "json"]) or "{}")
+    pods = [pod for pod in listed.get("items", []) if "deletionTimestamp" not in pod["metadata"]]
+    conditions = [{c["type"]: c["status"] for c in pod["status"].get("conditions", [])} for pod in pods]
+    return [condition.get("Ready") for condition in conditions] == ["True", "True"]
+
+
+def until(look: Callable[[], object], what: str) -> None:
+    """Wait for something, and stop the demo when it does not come."""
+    deadline = time.monotonic() + LIMIT
+    while not look():
+        if time.monotonic() > deadline:
+            sys.exit(f"demo: waited {LIMIT:.0f} s for {what}; kubectl -n {NAME} get pods")
+        time.sleep(0.1)
+
+
+def lose(*command: str, script: Path | None = None) -> None:
+    """Do harm, and say when answers ended and came again."""
+    started = time.monotonic()
+    show(*command, script=script)
+    until(lambda: ask() is None, "answers to end")
+    lost = time.monotonic() - started
+    until(ask, "an answer")
+    print(f"answers ended after {lost:.1f} s and came again after {time.monotonic() - started:.1f} s", flush=True)
+    until(ready, "all pods to be Ready")
+    show(*KUBECTL, "get", "pods", "--output", "wide")
+
+
+def main() -> None:
+    """Run the demo on the cluster of KUBECONFIG."""
+    say("One release: a group of two pods, each with the 8 GPUs of its node. No model: the engine is a STAND-IN")
+    started = time.monotonic()
+    install = ["helm", "upgrade", "--install", NAME, CHART, "--values", VALUES, "--namespace", NAME]
+    show(*install, "--create-namespace", "--hide-notes")
+    until(ready, "both pods to be Ready")
+    print(f"both pods are Ready {time.monotonic() - started:.1f} s after helm install", flush=True)
+    show(*KUBECTL, "get", "leaderworkersets,pods,services", "--output", "wide")
+
+    say("It answers, and helm test asks each rank")
+    until(ask, "an answer")
+    show("helm", "test", NAME, "--namespace", NAME, "--logs", "--hide-notes")
+
+    say("The engine of the worker is killed: the supervisor restarts the group in place, no pod is replaced")
+    lose(*KUBECTL, "exec", "-i", f"{NAME}-0-1", "-c", "engine", "--", "python3", "-", script=KILL)
+    show(*KUBECTL, "logs", f"{NAME}-0", "-c", "engine", "--tail", "12")
+
+    say("The worker's pod is deleted: LeaderWorkerSet recreates the group")
+    lose(*KUBECTL, "delete", "pod", f"{NAME}-0-1", "--wait=false")
+
+    say("Done")
+    show("helm", "uninstall", NAME, "--namespace", NAME)
+    show("kubectl", "delete", "namespace", NAME)
+
+
+if __name__ == "__main__":
+    main()
