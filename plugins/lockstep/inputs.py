@@ -18,6 +18,7 @@ from lockstep.yamlfile import read
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from lockstep.yamlfile import Values
 
@@ -178,6 +179,37 @@ def from_arguments(args: argparse.Namespace) -> list[Input]:
         Input(file, bases, chart, release_name(file) if args.name is None else args.name, args.namespace)
         for file in files
     ]
+
+
+def deployed(file: Path, bases: Iterable[str] = ()) -> Input:
+    """Take a values file of a repository as its cluster gets it.
+
+    Parameters
+    ----------
+    file : Path
+        The values file. A ``config.yaml`` beside it, as in ``argocd/deployments``, names its ``namespace`` and the
+        ``presets`` that lie beneath it.
+    bases : iterable of str, optional
+        Files or presets beneath those.
+
+    Returns
+    -------
+    Input
+        The release.
+
+    Raises
+    ------
+    UsageError
+        If a file is missing.
+    ValuesError
+        If ``config.yaml`` is not one YAML mapping.
+    """
+    config = file.with_name("config.yaml")
+    beside = read(config) if config.is_file() else {}
+    presets = beside.get("presets")
+    names = [*bases, *map(str, presets if isinstance(presets, list) else ())]
+    chart, namespace = share.folder("charts") / "serving", str(beside.get("namespace") or "default")
+    return Input(file, tuple(_base(Path(name)) for name in names), chart, release_name(file), namespace)
 
 
 def _base(path: Path) -> Path:

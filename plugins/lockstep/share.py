@@ -8,6 +8,7 @@ from typing import Final
 from lockstep.errors import UsageError
 
 _PACKAGE: Final = Path(__file__).parent
+_CLONE: Final = {"charts": "charts", "values": "values", "schemas": "tests/chart/schemas"}
 
 
 def folder(name: str) -> Path:
@@ -16,7 +17,7 @@ def folder(name: str) -> Path:
     Parameters
     ----------
     name : str
-        ``charts`` or ``values``.
+        ``charts``, ``values`` or ``schemas``.
 
     Returns
     -------
@@ -28,7 +29,7 @@ def folder(name: str) -> Path:
     UsageError
         If this installation has lost it.
     """
-    for home in (_PACKAGE / "share", _PACKAGE.parents[1]):
-        if (home / name).is_dir():
-            return home / name
+    for place in (_PACKAGE / "share" / name, _PACKAGE.parents[1] / _CLONE[name]):
+        if place.is_dir():
+            return place
     raise UsageError(f"this installation of lockstep has no {name} folder; install lockstep-serving again")
