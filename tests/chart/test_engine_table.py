@@ -15,7 +15,7 @@ SCHEMA: Object = yaml.safe_load((CHART / "values.schema.yaml").read_text(encodin
 OPTIONAL = {"healthSeconds", "ports", "spanningDataSince", "rayUntil", "servedNameSince", "keyVariable"}
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 # What the stand-in knows of vLLM's flags: name, kind, first release with it, first without.
-STANDIN = ROOT / "plugins" / "lockstep" / "standin" / "flags.txt"
+STANDIN = ROOT / "plugins" / "lockstep" / "standin" / "vllm" / "flags.txt"
 
 
 def choices(*path: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockstep.standin.arguments import build_parser
+from lockstep.standin.vllm.arguments import build_parser
 
 if TYPE_CHECKING:
     from lockstep.rehearse.real_engine import RealEngine

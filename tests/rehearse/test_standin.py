@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lockstep.standin.arguments import ArgumentError, parse
-from lockstep.standin.config import ConfigError, Layout
+from lockstep.standin.arguments import ArgumentError
 from lockstep.standin.install import install
+from lockstep.standin.layout import ConfigError
 from lockstep.standin.settings import SettingError, Settings
+from lockstep.standin.vllm.arguments import parse
+from lockstep.standin.vllm.config import layout as layout_of
 
 from .conftest import QUICK
 
@@ -122,12 +124,12 @@ def test_wrong_values(message: str, flags: list[str]) -> None:
 def test_combinations_that_are_refused(message: str, flags: list[str], chosen: Settings) -> None:
     """In the order in which the engine checks them."""
     with pytest.raises(ConfigError, match=message):
-        Layout.from_arguments(serve(*flags), chosen)
+        layout_of(serve(*flags), chosen)
 
 
 def test_ranks_of_a_node() -> None:
     """Node 1 of TP2 x PP2 over two nodes holds the second stage."""
-    layout = Layout.from_arguments(serve("-tp", "2", "-pp", "2", "-n", "2", "-r", "1"), Settings())
+    layout = layout_of(serve("-tp", "2", "-pp", "2", "-n", "2", "-r", "1"), Settings())
 
     assert [2, 3] == list(layout.ranks)
     assert "Worker_PP1_TP0" == layout.name(2)
@@ -147,8 +149,8 @@ def test_ranks_of_data_parallel_engines() -> None:
         "--data-parallel-rpc-port",
         "77",
     ]
-    leader = Layout.from_arguments(serve(*shared), Settings())
-    worker = Layout.from_arguments(serve(*shared, "--headless", "--data-parallel-start-rank", "2"), Settings())
+    leader = layout_of(serve(*shared), Settings())
+    worker = layout_of(serve(*shared, "--headless", "--data-parallel-start-rank", "2"), Settings())
 
     assert ([0, 1, 2, 3], [4, 5, 6, 7]) == ([*leader.ranks], [*worker.ranks])
     assert ("10.0.0.1", 77) == worker.master
@@ -159,7 +161,7 @@ def test_ranks_of_data_parallel_engines() -> None:
 def test_layouts_beyond_the_standin(flag: str) -> None:
     """It says so instead of behaving otherwise than the engine."""
     with pytest.raises(ConfigError, match="beyond it; use the real engine"):
-        Layout.from_arguments(serve("-dp", "2", flag), Settings())
+        layout_of(serve("-dp", "2", flag), Settings())
 
 
 def test_shape_comes_from_a_local_model(tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_shape_comes_from_a_local_model(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"num_attention_heads": 6}')
 
     with pytest.raises(ConfigError, match=r"attention heads \(6\)"):
-        Layout.from_arguments(parse(["serve", str(tmp_path), "-tp", "4"], "0.32.0"), Settings())
+        layout_of(parse(["serve", str(tmp_path), "-tp", "4"], "0.32.0"), Settings())
 
 
 @pytest.mark.parametrize(

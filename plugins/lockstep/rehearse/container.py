@@ -94,23 +94,9 @@ class Container:
         return processes.below({self.first}) | (processes.marked(str(self._folder)) - {self._process.pid})
 
     def engine(self) -> set[int]:
-        """Return the engine's processes: what ``vllm serve`` became, with its descendants and its group.
-
-        Where there is no supervisor that is the whole container.
-        """
-        everything = self.processes()
-        written = self._folder / "engine"
-        if not written.exists():
-            return set()
-        number = int(written.read_text() or 0)
-        root = processes.host_pid(number, everything) or (number if number in everything else None)
-        if root is None:
-            return set()
-        if root == self.first:
-            return everything
-        group = processes.group_of(root)
-        same = {pid for pid in everything if processes.group_of(pid) == group}
-        return (processes.below({root}) | (same if group != processes.group_of(self.first) else set())) & everything
+        """Return what runs below the supervisor, ssh servers and parts of Ray too; without one that is everything."""
+        supervised = self._env.get("LOCKSTEP_SUPERVISOR") == "true"
+        return self.processes() - ({self.first} if supervised else set())
 
     async def execute(self, command: list[str]) -> int:
         """Run a command in the container, as ``exec`` probes and hooks do; return its exit code."""

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from lockstep.errors import LockstepError
-from lockstep.rehearse import real_engine, tree
+from lockstep.rehearse import companions, real_engine, tree
 from lockstep.standin.install import install
 
 if TYPE_CHECKING:
@@ -19,17 +19,12 @@ if TYPE_CHECKING:
     from lockstep.rehearse.manifest import Group
 Environment: TypeAlias = "Callable[[int, Path], dict[str, str]]"  # from a rank and its pod's folder
 
-# Notes where the engine's first process is, so that a fault can hit it and nothing else.
-WRAPPER = """\
-#!/bin/sh
-if [ "$1" = serve ]; then echo $$ >"$LOCKSTEP_REHEARSAL/engine"; fi
-exec {program} "$@"
-"""
 CONTROL = "control"  # in a pod's folder: what the stand-in is told while it runs
 PASSED_ON = ("STANDIN_", "LC_", "LANG", "TZ")
+USUAL = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def environments(kind: str, group: Group, folder: Path, loads: dict[int, float]) -> Environment:
+def environments(kind: str, group: Group, folder: Path, loads: dict[int, float], network: str) -> Environment:
     """Prepare the engine and return what gives each rank the environment of its image.
 
     Parameters
@@ -42,21 +37,24 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float])
         Where the commands are put that go first on PATH.
     loads : dict of float
         Seconds by which a rank loads longer (stand-in).
+    network : str
+        ``namespaces`` or ``loopback``.
 
     Raises
     ------
     LockstepError
-        When there is no real engine, or not enough GPUs for all nodes.
+        When there is no real engine, not enough GPUs for all nodes, or not what a stand-in is combined with.
     """
     common = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
     commands = folder / "bin"
-    path = os.pathsep.join([str(commands), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
+    given = contract(group)
     if kind == "real":
-        return _real(group, commands, common | {"PATH": path})
-    _must_be_known(group)
-    install(folder / "standin")
-    _script(commands / "vllm", WRAPPER.format(program=shlex.quote(str(folder / "standin" / "vllm"))))
+        return _real(group, common | {"PATH": USUAL})
+    beside = companions.find(given, group.size, network)
+    name = given.get("LOCKSTEP_ENGINE", "vllm")
+    install(commands, beside.python, name)
     _script(commands / "python3", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    common["PATH"] = os.pathsep.join([str(commands), *map(str, beside.path), USUAL])
     version = image_version(group)
     if version:
         common.setdefault("STANDIN_VERSION", version)
@@ -64,7 +62,8 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float])
     def environment(rank: int, pod: Path) -> dict[str, str]:
         usual = float(common.get("STANDIN_LOAD_SECONDS", "1"))
         load = str(usual + loads.get(rank, 0.0))
-        return common | {"PATH": path, "STANDIN_LOAD_SECONDS": load, "STANDIN_CONTROL": str(pod / CONTROL)}
+        own = {"STANDIN_LOAD_SECONDS": load, "STANDIN_CONTROL": str(pod / CONTROL)}
+        return common | beside.environment(pod) | own
 
     return environment
 
@@ -75,24 +74,12 @@ def contract(group: Group) -> dict[str, str]:
     return {tree.text(each, "name"): tree.text(each, "value") for each in entries}
 
 
-def _must_be_known(group: Group) -> None:
+def _real(group: Group, common: dict[str, str]) -> Environment:
     given = contract(group)
-    engine, executor = given.get("LOCKSTEP_ENGINE"), given.get("LOCKSTEP_EXECUTOR", "mp")
-    if (engine, executor) != ("vllm", "mp"):
-        raise LockstepError(
-            f"the stand-in engine speaks vllm with the executor mp, and this group runs {engine} with {executor}: "
-            "rehearse it with --engine real where that is installed, or with engine.name vllm"
-        )
-
-
-def _real(group: Group, commands: Path, common: dict[str, str]) -> Environment:
-    per_node = int(contract(group).get("LOCKSTEP_GPUS_PER_NODE") or 1)
-    parts = real_engine.shares(os.environ, group.size, per_node)
-    _script(commands / "vllm", WRAPPER.format(program=shlex.quote(str(parts[0].engine.bin / "vllm"))))
-    shares = [part.environment(common) for part in parts]
-    for share in shares:
-        share["PATH"] = os.pathsep.join([str(commands), share["PATH"]])
-    return lambda rank, _: common | shares[rank]
+    if given.get("LOCKSTEP_ENGINE") != "vllm" or given.get("LOCKSTEP_EXECUTOR", "mp") != "mp":
+        raise LockstepError("the real engine of a rehearsal is vLLM with the executor mp; leave --engine real out")
+    shares = real_engine.shares(os.environ, group.size, int(given.get("LOCKSTEP_GPUS_PER_NODE") or 1))
+    return lambda rank, _: common | shares[rank].environment(common)
 
 
 def _script(path: Path, content: str) -> None:

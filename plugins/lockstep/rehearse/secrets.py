@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import base64
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep.errors import LockstepError
@@ -50,4 +55,23 @@ def secret_value(group: Group, kind: str, name: str, key: str, *, optional: bool
         return None
     if kind == "ConfigMap":
         raise LockstepError(f"ConfigMap {name} was not rendered: the pod would stay in CreateContainerConfigError")
-    return f"rehearsal-{name}-{key}"
+    return made_up(name, key)
+
+
+@functools.cache
+def made_up(name: str, key: str) -> str:
+    """Return a value for a Secret that only the cluster has; it stays the same for all pods of a rehearsal.
+
+    Raises
+    ------
+    LockstepError
+        For an ssh key where OpenSSH is missing.
+    """
+    if key != "ssh-privatekey":
+        return f"rehearsal-{name}-{key}"
+    if shutil.which("ssh-keygen") is None:
+        raise LockstepError(f"Secret {name} is to hold an ssh key, and ssh-keygen is not on this machine")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
+        return file.read_text()

@@ -96,7 +96,7 @@ class Session:
         faults.check(plan.faults, group, namespaces=plan.network == "namespaces", standin=plan.engine == "standin")
         network = Namespaces(self._folder) if plan.network == "namespaces" else Loopback(_token(self._folder))
         loads = {each.rank: each.seconds or 0.0 for each in plan.faults if each.kind == "slow-load"}
-        base = engine.environments(plan.engine, group, self._folder, loads)
+        base = engine.environments(plan.engine, group, self._folder, loads, plan.network)
         controller = Controller(group, network, self._folder / "pods", base, self._timeline)
         controller.delays = {each.rank: each.seconds or 0.0 for each in plan.faults if each.kind == "delay"}
         self._controller = controller

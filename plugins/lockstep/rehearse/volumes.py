@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.errors import LockstepError
 from lockstep.rehearse import tree
-from lockstep.rehearse.secrets import configured
+from lockstep.rehearse.secrets import configured, made_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,11 +84,12 @@ class Volumes:
         for item in chosen:
             key = tree.text(item, "key")
             if key not in data:
-                if source.get("optional") or kind == "Secret":
+                if source.get("optional"):
                     continue
-                raise LockstepError(
-                    f"pod {self._pod.name}: ConfigMap {name} has no key {key}; the pod would never start"
-                )
+                if kind == "Secret" and self._group.find(kind, name) is None:
+                    files[tree.text(item, "path")] = (made_up(name, key), int(tree.number(item, "mode", default=mode)))
+                    continue
+                raise LockstepError(f"pod {self._pod.name}: {kind} {name} has no key {key}; the pod would never start")
             files[tree.text(item, "path")] = (data[key], int(tree.number(item, "mode", default=mode)))
         return files
 

@@ -1,17 +1,15 @@
-"""The engine's command line: flags known per release, refused in argparse's own words (exit code 2)."""
+"""An engine's command line from a table of its flags: those of one release, refused in the engine's own words."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-FLAGS = Path(__file__).with_name("flags.txt")
+    from pathlib import Path
 
 Version = tuple[int, ...]
 
@@ -25,9 +23,18 @@ def version_tuple(text: str) -> Version:
     return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser that raises; ``usage`` is the first line of what it prints."""
+
     def error(self, message: str) -> NoReturn:
-        raise ArgumentError(f"usage: {self.prog} [model_tag] [options]\n{self.prog}: error: {message}")
+        """Refuse the command line.
+
+        Raises
+        ------
+        ArgumentError
+            Always.
+        """
+        raise ArgumentError(f"usage: {self.usage}\n{self.prog}: error: {message}")
 
 
 def _size(text: str) -> int:
@@ -49,6 +56,8 @@ def _add(parser: argparse.ArgumentParser, names: list[str], kind: str) -> None:
         parser.add_argument(*names, action=argparse.BooleanOptionalAction)
     elif kind == "list":
         parser.add_argument(*names, nargs="+")
+    elif kind == "maybe":
+        parser.add_argument(*names, nargs="?", const="")
     elif kind in READERS:
         parser.add_argument(*names, type=READERS[kind])
     elif "|" in kind:
@@ -57,12 +66,20 @@ def _add(parser: argparse.ArgumentParser, names: list[str], kind: str) -> None:
         parser.add_argument(*names)
 
 
-def build_parser(version: str) -> argparse.ArgumentParser:
-    """Return the parser of ``vllm serve`` as that release has it."""
-    parser = _Parser(prog="vllm serve", add_help=False)
-    parser.add_argument("model_tag", nargs="?")
+def add_flags(parser: argparse.ArgumentParser, table: Path, version: str) -> None:
+    """Give a parser the flags that a release has.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Of the engine.
+    table : Path
+        A line for each flag: names, kind, first release with it, first without.
+    version : str
+        The release.
+    """
     here = version_tuple(version)
-    for line in FLAGS.read_text().splitlines():
+    for line in table.read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         names, kind, since, until = line.split()
@@ -71,49 +88,3 @@ def build_parser(version: str) -> argparse.ArgumentParser:
         if until != "-" and here >= version_tuple(until):
             continue
         _add(parser, names.split(","), kind)
-    return parser
-
-
-def _dashes(argv: list[str]) -> list[str]:
-    """Spell ``--max_model_len=1`` as ``--max-model-len=1``, and drop dotted keys of JSON options.
-
-    ``--compilation-config.mode 2`` (also ``-cc.mode=2``) sets one key of a JSON option; the stand-in
-    knows the option and needs none of its keys.
-    """
-    plain: list[str] = []
-    skip = False
-    for word in argv:
-        if skip:
-            skip = False
-            continue
-        name, equals, value = word.partition("=")
-        if re.fullmatch(r"--?[a-z][\w-]*\.[\w.-]+", name):
-            option = name.split(".")[0].replace("_", "-")
-            plain += [option, "{}"]
-            skip = not equals
-            continue
-        plain.append((name.replace("_", "-") if word.startswith("--") else name) + equals + value)
-    return plain
-
-
-def parse(argv: list[str], version: str) -> argparse.Namespace:
-    """Read the words after ``vllm``.
-
-    Raises
-    ------
-    ArgumentError
-        As the engine's parser would end: an unknown command, an unknown flag, a wrong value.
-    """
-    if not argv or argv[0] != "serve":
-        given = argv[0] if argv else ""
-        raise ArgumentError(
-            "usage: vllm [-h] [-v] {chat,complete,serve,bench,collect-env,run-batch} ...\n"
-            f"vllm: error: argument subparser: invalid choice: {given!r} (the stand-in has: serve)"
-        )
-    arguments, unknown = build_parser(version).parse_known_args(_dashes(argv[1:]))
-    if unknown:
-        raise ArgumentError(
-            "usage: vllm [-h] [-v] {chat,complete,serve,bench,collect-env,run-batch} ...\n"
-            f"vllm: error: unrecognized arguments: {' '.join(unknown)}"
-        )
-    return arguments

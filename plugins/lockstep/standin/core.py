@@ -8,8 +8,9 @@ import selectors
 import signal
 import socket
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from lockstep.standin import text
 from lockstep.standin.log import say
@@ -17,7 +18,7 @@ from lockstep.standin.wire import ClosedError, Message, Wire
 from lockstep.standin.worker import Workers
 
 if TYPE_CHECKING:
-    from lockstep.standin.config import Layout
+    from lockstep.standin.layout import Layout
     from lockstep.standin.settings import Settings
 
 
@@ -33,28 +34,51 @@ class Request:
     first_at: float = 0.0
 
 
+class Ranks(Protocol):
+    """The ranks that this process started."""
+
+    def lost(self) -> int | None:
+        """Return one that has ended; None when all live."""
+
+    def stop(self, patience: float) -> None:
+        """End them all."""
+
+
+Start = Callable[["Layout", "Settings", float, Sequence[socket.socket]], Ranks]
+
+
 class EngineDeadError(RuntimeError):
     """The core cannot go on; the text is its last log line."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What flags and the environment say about this core."""
+    """What flags and the environment say about this core, and what its engine is like.
+
+    Attributes
+    ----------
+    outlives_api : bool
+        It stays when the API process was killed.
+    dismisses : bool
+        Told to end, it tells the ranks of all nodes to end.
+    """
 
     rendezvous_timeout: float
     step_timeout: float
     running: int
+    outlives_api: bool = False
+    dismisses: bool = False
 
 
 class Core:
     """One process; everything happens in ``turn``, by one selector."""
 
-    def __init__(self, layout: Layout, chosen: Settings, limits: Limits, front: Wire) -> None:
+    def __init__(self, layout: Layout, chosen: Settings, limits: Limits, front: Wire, start: Start) -> None:
         self._layout, self._chosen, self._limits, self._front = layout, chosen, limits, front
         self._waiting = selectors.DefaultSelector()
         self._listener = _listen(layout)
         here = replace(layout, master=self._listener.getsockname()[:2])
-        self._workers = Workers(here, chosen, limits.rendezvous_timeout, (front.connection, self._listener))
+        self._workers = start(here, chosen, limits.rendezvous_timeout, (front.connection, self._listener))
         self._ranks: dict[int, Wire] = {}
         self._gone: set[int] = set()
         self._loaded: set[int] = set()
@@ -69,6 +93,13 @@ class Core:
         self._told = False
         self._waiting.register(self._listener, selectors.EVENT_READ, self._accept)
         self._waiting.register(front, selectors.EVENT_READ, self._hear_front)
+
+    def dismiss(self) -> None:
+        """Tell the ranks of all nodes to end, where the engine does so."""
+        if self._limits.dismisses:
+            for rank in self._ranks:
+                if rank not in self._gone:
+                    self._tell(rank, {"end": True})
 
     def stop(self) -> None:
         """End the workers of this node."""
@@ -232,24 +263,27 @@ def _listen(layout: Layout) -> socket.socket:
     return listener
 
 
-def run_core(layout: Layout, chosen: Settings, limits: Limits, front: Wire) -> NoReturn:
+def run_core(layout: Layout, chosen: Settings, limits: Limits, front: Wire, start: Start = Workers) -> NoReturn:
     """Be the engine core; never returns into the API process's code."""
     core = None
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
         def end(*_: object) -> None:
+            if core is not None:
+                core.dismiss()
             _end(core)
             os._exit(0)
 
         signal.signal(signal.SIGTERM, end)
-        core = Core(layout, chosen, limits, front)
+        core = Core(layout, chosen, limits, front, start)
         while True:
             core.turn()
     except EngineDeadError as fault:
         say("EngineCore", f"EngineCore encountered a fatal error. {fault}", "ERROR")
     except ClosedError:
-        time.sleep(chosen.orphan_seconds)  # the API process was killed: the core keeps its devices (vllm#55510)
+        if limits.outlives_api:
+            time.sleep(chosen.orphan_seconds)  # it keeps its devices (vllm#55510)
     except OSError as error:
         say("EngineCore", f"EngineCore failed to start. {error} (master {layout.master})", "ERROR")
     finally:

@@ -1,4 +1,4 @@
-"""Put the stand-in where a launch script finds it: as the first ``vllm`` on PATH."""
+"""Put the stand-in where a launch script finds it: under each engine's own commands, first on PATH."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ import sys
 from pathlib import Path
 
 PACKAGES = Path(__file__).parents[2]
-
-PROGRAM = "import sys; sys.path.insert(0, {packages!r}); from lockstep.standin.__main__ import main; " + (
-    "sys.exit(main(sys.argv[1:]))"
+# Command: the module whose `main` it is.
+COMMANDS = {
+    "vllm": {"vllm": "vllm.__main__"},
+    "sglang": {"sglang": "sglang.__main__"},
+    "trtllm": {"trtllm-serve": "trtllm.server", "trtllm-llmapi-launch": "trtllm.launch"},
+}
+PROGRAM = "import sys; sys.path.append({packages!r}); " + (
+    "from lockstep.standin.{module} import main; sys.exit(main(sys.argv[1:]))"
 )
 
 
-def install(folder: Path, python: str = sys.executable) -> Path:
-    """Write ``folder/vllm``.
+def install(folder: Path, python: str = sys.executable, engine: str = "vllm") -> Path:
+    """Write an engine's commands into a folder.
 
     Parameters
     ----------
     folder : Path
         Made when missing; goes first on the PATH of whoever starts the engine.
     python : str
-        The interpreter that runs it. It needs nothing but the standard library.
+        The interpreter that runs them. They need nothing but the standard library.
+    engine : str
+        As in ``engine.name``.
 
     Returns
     -------
     Path
-        The command.
+        The first of the commands.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    command = folder / "vllm"
-    program = PROGRAM.format(packages=str(PACKAGES))
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -S -c {shlex.quote(program)} "$@"\n')
-    command.chmod(0o755)
-    return command
+    for name, module in COMMANDS[engine].items():
+        program = PROGRAM.format(packages=str(PACKAGES), module=module)
+        command = folder / name
+        command.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -S -c {shlex.quote(program)} "$@"\n')
+        command.chmod(0o755)
+    return folder / next(iter(COMMANDS[engine]))

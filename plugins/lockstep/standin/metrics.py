@@ -1,7 +1,8 @@
-"""The counters of ``/metrics`` that a supervisor or an autoscaler reads, under vLLM's names."""
+"""What an engine counts. Each has names of its own for it, in its ``metrics.py``."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -37,19 +38,19 @@ class Histogram:
         ]
 
 
-class Metrics:
+class Metrics(ABC):
     """All of them. They change when a step ends, and only then: with a hung step they stand still."""
 
     def __init__(self, model: str, cache_tokens: int) -> None:
+        self.model = model
+        self.running = self.waiting = self.cache = 0.0
+        self.read = self.made = 0.0
+        self.finished = {"stop": 0.0, "length": 0.0, "abort": 0.0, "error": 0.0}
+        self.iterations = Histogram(ITERATION_BUCKETS)
+        self.first = Histogram(SECONDS_BUCKETS)
+        self.whole = Histogram(SECONDS_BUCKETS)
         self._lock = Lock()
-        self._labels = f'engine="0",model_name="{model}"'
         self._cache_tokens = cache_tokens
-        self._gauges = {"num_requests_running": 0.0, "num_requests_waiting": 0.0, "kv_cache_usage_perc": 0.0}
-        self._counters = {"prompt_tokens": 0.0, "generation_tokens": 0.0, "num_preemptions": 0.0}
-        self._finished = {"stop": 0.0, "length": 0.0, "abort": 0.0, "error": 0.0}
-        self._iterations = Histogram(ITERATION_BUCKETS)
-        self._first = Histogram(SECONDS_BUCKETS)
-        self._whole = Histogram(SECONDS_BUCKETS)
 
     def step(self, message: Message) -> None:
         """Take over what a finished step says."""
@@ -57,38 +58,34 @@ class Metrics:
             tokens = message["tokens"]
             made = len(tokens) if isinstance(tokens, dict) else 0
             read, held = float(str(message["read"])), float(str(message["held"]))
-            self._gauges["num_requests_running"] = float(str(message["running"]))
-            self._gauges["num_requests_waiting"] = float(str(message["waiting"]))
-            self._gauges["kv_cache_usage_perc"] = min(1.0, held / self._cache_tokens)
-            self._counters["generation_tokens"] += made
-            self._counters["prompt_tokens"] += read
-            self._iterations.observe(made + read)
+            self.running = float(str(message["running"]))
+            self.waiting = float(str(message["waiting"]))
+            self.cache = min(1.0, held / self._cache_tokens)
+            self.made += made
+            self.read += read
+            self.iterations.observe(made + read)
 
     def first_token(self, seconds: float) -> None:
         """Count the wait for a first token."""
         with self._lock:
-            self._first.observe(seconds)
+            self.first.observe(seconds)
 
-    def finished(self, reason: str, seconds: float) -> None:
+    def finish(self, reason: str, seconds: float) -> None:
         """Count a request that ended."""
         with self._lock:
-            self._finished[reason] += 1
-            self._whole.observe(seconds)
+            self.finished[reason] += 1
+            self.whole.observe(seconds)
 
     def render(self) -> str:
-        """Return the text of ``/metrics``."""
+        """Return the page."""
         with self._lock:
-            lines: list[str] = []
-            for name, value in self._gauges.items():
-                lines += [f"# TYPE vllm:{name} gauge", f"vllm:{name}{{{self._labels}}} {value}"]
-            for name, value in self._counters.items():
-                lines += [f"# TYPE vllm:{name}_total counter", f"vllm:{name}_total{{{self._labels}}} {value}"]
-            lines.append("# TYPE vllm:request_success_total counter")
-            lines += [
-                f'vllm:request_success_total{{{self._labels},finished_reason="{reason}"}} {value}'
-                for reason, value in self._finished.items()
-            ]
-            lines += self._iterations.lines("vllm:iteration_tokens_total", self._labels)
-            lines += self._first.lines("vllm:time_to_first_token_seconds", self._labels)
-            lines += self._whole.lines("vllm:e2e_request_latency_seconds", self._labels)
-            return "\n".join(lines) + "\n"
+            return "\n".join(self.lines()) + "\n"
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """Return it under the engine's names."""
+
+
+def sample(kind: str, name: str, labels: str, value: float) -> list[str]:
+    """Return the lines of one value."""
+    return [f"# TYPE {name} {kind}", f"{name}{{{labels}}} {value}"]

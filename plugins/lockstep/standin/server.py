@@ -8,6 +8,8 @@ import secrets
 import select
 import socket
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import TYPE_CHECKING, cast
@@ -19,12 +21,29 @@ from lockstep.standin.wire import ClosedError, Message, Wire
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lockstep.standin.config import Layout
+    from lockstep.standin.layout import Layout
     from lockstep.standin.metrics import Metrics
 
 Event = str | None  # a token, or None at the end
 
-LISTEN = (("POST", "/v1/chat/completions"), ("POST", "/v1/completions"))
+
+@dataclass(frozen=True)
+class Page:
+    """What is answered to a GET."""
+
+    status: int
+    body: bytes | str = b""
+    kind: str = ""
+
+    @classmethod
+    def of(cls, document: Json) -> Page:
+        """Return a JSON document."""
+        return cls(200, json.dumps(document), "application/json")
+
+
+# What an engine answers under a path; None where it has no page.
+Pages = Callable[[str, "Front"], "Page | None"]
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ClientGoneError(ConnectionError):
@@ -34,8 +53,8 @@ class ClientGoneError(ConnectionError):
 class Front:
     """What the API process knows: requests under way, whether it drains, whether the engine is dead."""
 
-    def __init__(self, core: Wire, metrics: Metrics, layout: Layout, version: str, keys: tuple[str, ...]) -> None:
-        self.metrics, self.layout, self.version, self.keys = metrics, layout, version, keys
+    def __init__(self, core: Wire, metrics: Metrics, layout: Layout, pages: Pages, keys: tuple[str, ...] = ()) -> None:
+        self.metrics, self.layout, self.pages, self.keys = metrics, layout, pages, keys
         self.draining = False
         self.dead = False
         self.cut = False
@@ -122,7 +141,7 @@ class Front:
             except queue.Empty:
                 if _hung_up(connection):
                     self.abort(name)
-                    self.metrics.finished("abort", time.monotonic() - began)
+                    self.metrics.finish("abort", time.monotonic() - began)
                     raise ClientGoneError from None
                 continue
             if word is None:
@@ -133,7 +152,7 @@ class Front:
             yield word
         if self.dead and self._open.pop(name, None) is not None:
             raise _engine_dead()
-        self.metrics.finished("length", time.monotonic() - began)
+        self.metrics.finish("length", time.monotonic() - began)
 
 
 def _engine_dead() -> RefusedError:
@@ -197,27 +216,14 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer what can be read."""
         path = self.path.split("?")[0]
-        if path == "/health" or path == "/ping":
-            self._send(503 if self.front.dead else 200, b"")
-        elif path == "/metrics":
-            self._send(200, self.front.metrics.render().encode(), "text/plain; version=0.0.4; charset=utf-8")
-        elif path == "/version":
-            self._json(200, {"version": self.front.version})
-        elif path == "/load":
-            self._json(200, {"server_load": self.front.unfinished})
+        page = self.front.pages(path, self.front)
+        if page is not None:
+            body = page.body.encode() if isinstance(page.body, str) else page.body
+            self._send(page.status, body, page.kind)
         elif path == "/v1/models" and self._allowed():
             layout = self.front.layout
-            cards = [
-                {
-                    "id": name,
-                    "object": "model",
-                    "owned_by": "vllm",
-                    "root": layout.model,
-                    "max_model_len": layout.context,
-                }
-                for name in layout.served
-            ]
-            self._json(200, {"object": "list", "data": cards})
+            card = {"object": "model", "owned_by": "stand-in", "root": layout.model, "max_model_len": layout.context}
+            self._json(200, {"object": "list", "data": [{"id": name, **card} for name in layout.served]})
         elif path != "/v1/models":
             self._json(404, {"detail": "Not Found"})
 

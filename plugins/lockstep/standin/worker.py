@@ -16,7 +16,7 @@ from lockstep.standin.wire import ClosedError, Wire
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockstep.standin.config import Layout
+    from lockstep.standin.layout import Layout
     from lockstep.standin.settings import Settings
 
 
@@ -26,15 +26,26 @@ class Workers:
     def __init__(self, layout: Layout, chosen: Settings, timeout: float, others: Sequence[socket.socket] = ()) -> None:
         self.pids: dict[int, int] = {}
         life, self._life = os.pipe()  # closes with this process: the children see its death
+        self._loaded, loaded = os.pipe()  # a byte from each child that has its part of the model
+        os.set_blocking(self._loaded, False)
+        self._ready = 0
         for rank in layout.ranks:
             child = os.fork()
             if child == 0:
                 os.close(self._life)
+                os.close(self._loaded)
                 for each in others:  # of the parent alone
                     each.close()
-                run_worker(layout, chosen, rank, timeout, life)
+                run_worker(layout, chosen, rank, timeout, life, loaded)
             self.pids[child] = rank
         os.close(life)
+        os.close(loaded)
+
+    def ready(self) -> bool:
+        """Return whether all ranks of this node have loaded."""
+        with contextlib.suppress(BlockingIOError):
+            self._ready += len(os.read(self._loaded, 1024))
+        return self._ready >= len(self.pids)
 
     def lost(self) -> int | None:
         """Return the rank of a child that has ended, reaped; None when all live."""
@@ -62,19 +73,19 @@ class Workers:
             pass
 
 
-def run_worker(layout: Layout, chosen: Settings, rank: int, timeout: float, life: int) -> NoReturn:
+def run_worker(layout: Layout, chosen: Settings, rank: int, timeout: float, life: int, loaded: int) -> NoReturn:
     """Be this rank; never returns into the parent's code."""
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _work(layout, chosen, rank, timeout, life)
+        _work(layout, chosen, rank, timeout, life, loaded)
     except OSError as error:
         say(layout.name(rank), f"torch.distributed.DistNetworkError: {error}", "ERROR")
     finally:
         os._exit(1)
 
 
-def _work(layout: Layout, chosen: Settings, rank: int, timeout: float, life: int) -> None:
+def _work(layout: Layout, chosen: Settings, rank: int, timeout: float, life: int, loaded: int) -> None:
     deadline = time.monotonic() + timeout
     wire = _connect(layout, deadline)
     wire.send({"rank": rank, "world": layout.world, "fingerprint": layout.fingerprint})
@@ -94,6 +105,9 @@ def _work(layout: Layout, chosen: Settings, rank: int, timeout: float, life: int
                         started = True
                         time.sleep(chosen.load_seconds)
                         wire.send({"loaded": rank})
+                        os.write(loaded, b".")
+                    elif message.get("end"):
+                        os._exit(0)
                     elif "step" in message:
                         wire.send({"did": message["step"]})
             except ClosedError:

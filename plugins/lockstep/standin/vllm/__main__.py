@@ -6,10 +6,12 @@ import sys
 import time
 
 from lockstep.standin import settings
-from lockstep.standin.arguments import ArgumentError, parse
-from lockstep.standin.config import ConfigError, Layout
+from lockstep.standin.arguments import ArgumentError
+from lockstep.standin.layout import ConfigError
 from lockstep.standin.log import say
 from lockstep.standin.settings import Settings
+from lockstep.standin.vllm.arguments import parse
+from lockstep.standin.vllm.config import layout as layout_of
 
 
 def main(argv: list[str]) -> int:
@@ -30,16 +32,16 @@ def main(argv: list[str]) -> int:
         sys.stderr.write(f"{fault}\n")
         return 2
     try:
-        layout = Layout.from_arguments(arguments, chosen)
+        layout = layout_of(arguments, chosen)
     except ConfigError as fault:
         sys.stderr.write(f"{fault}\n")
         return 1
     say("main", f"stand-in for vLLM {chosen.version}: no model is loaded, answers are made up")
-    if arguments.headless:
-        from lockstep.standin.headless import run_headless
+    if arguments.headless or layout.node_rank > 0:
+        from lockstep.standin.vllm.headless import run_headless
 
         return run_headless(arguments, layout, chosen)
-    from lockstep.standin.leader import run_leader
+    from lockstep.standin.vllm.leader import run_leader
 
     return run_leader(arguments, layout, chosen)
 

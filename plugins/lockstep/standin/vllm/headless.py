@@ -1,4 +1,7 @@
-"""``vllm serve --headless``: a node without HTTP, whose parent process only waits for its workers."""
+"""``vllm serve --headless``: a node without HTTP, whose parent process only waits for its workers.
+
+A further node without that flag waits as silently, and fails once all ranks are there.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from lockstep.standin import behaviour
 from lockstep.standin.control import Control
 from lockstep.standin.log import say
+from lockstep.standin.vllm import behaviour
 from lockstep.standin.worker import Workers
 
 if TYPE_CHECKING:
     import argparse
 
-    from lockstep.standin.config import Layout
+    from lockstep.standin.layout import Layout
     from lockstep.standin.settings import Settings
 
 
@@ -39,6 +42,10 @@ def run_headless(arguments: argparse.Namespace, layout: Layout, chosen: Settings
     orphaned_at = None
     while not asked:
         control.obey()
+        if not arguments.headless and workers.ready():
+            say("APIServer", "AssertionError: collective_rpc should not be called on follower node", "ERROR")
+            workers.stop(0)
+            return 1
         lost = workers.lost()
         if lost is not None:
             say("headless", f"{layout.name(lost)} proc died unexpectedly, shutting down executor.", "ERROR")

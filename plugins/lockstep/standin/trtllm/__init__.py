@@ -1,0 +1,1 @@
+"""TensorRT-LLM's part of the stand-in: its launcher under mpirun, its server, its flags and refusals."""

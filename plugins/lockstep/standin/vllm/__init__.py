@@ -1,0 +1,1 @@
+"""vLLM's part of the stand-in: its flags, refusals, pages and ends."""
