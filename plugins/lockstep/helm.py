@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from lockstep.errors import RenderError, UsageError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
 _HINT: Final = "Use --debug flag to render out invalid YAML"
@@ -19,6 +19,8 @@ _HINT: Final = "Use --debug flag to render out invalid YAML"
 
 def find() -> Path:
     """Find the helm program: on PATH, else beside the running Python (where ``make setup`` puts it).
+
+    As a plug-in of Helm, it is the Helm that started this process.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def find() -> Path:
         If there is none.
     """
     beside = str(Path(sys.executable).parent)
-    found = shutil.which("helm") or shutil.which("helm", path=beside)
+    found = shutil.which(os.environ.get("HELM_BIN") or "helm") or shutil.which("helm", path=beside)
     if found is None:
         raise UsageError(
             f"helm was found neither on PATH nor in {beside}. In a clone of Lockstep `make setup` installs it on "

@@ -5,6 +5,7 @@ Every command that takes values files has the same options, declared here once.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -145,7 +146,9 @@ def add_arguments(parser: argparse.ArgumentParser, *, several: bool) -> None:
     )
     parser.add_argument("--chart", type=Path, metavar="FOLDER", help="chart to use instead of the shipped one")
     parser.add_argument("--name", help="release name (default: the name of the file, or of its folder for values.yaml)")
-    parser.add_argument("--namespace", "-n", default="default", help="namespace of the release (default: %(default)s)")
+    # Helm reads this option itself before it starts a plug-in, and passes it on as a variable.
+    namespace = os.environ.get("HELM_NAMESPACE") or "default"
+    parser.add_argument("--namespace", "-n", default=namespace, help="namespace of the release (default: %(default)s)")
 
 
 def from_arguments(args: argparse.Namespace) -> list[Input]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -27,7 +27,7 @@ replicas: 2
 """
 OBJECTS = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "dta": {}}]
 
-Write = "Callable[[str, str], Path]"
+Write: TypeAlias = "Callable[[str, str], Path]"
 
 
 @pytest.fixture(autouse=True)
