@@ -64,6 +64,13 @@ def offer(cluster: Cluster, namespace: str, item: Manifest) -> str:
     return str(response.json()["message"])
 
 
+def everything(cluster: Cluster, namespace: str) -> set[tuple[str, str]]:
+    """Kind and name of every object of a namespace except events."""
+    kinds = cluster.kubectl("api-resources --namespaced --verbs=list --output=name", output_format="").split()
+    wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
+    return {(item["kind"], item["metadata"]["name"]) for item in cluster.kubectl(f"get {wanted}", namespace=namespace)}
+
+
 @lru_cache
 def resources(cluster: Cluster) -> tuple[Resource, ...]:
     """List what the cluster serves; where two kinds have one plural the older API is first."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.faults import allowed, evict
 from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
 
@@ -15,22 +14,6 @@ if TYPE_CHECKING:
     from tests.cluster.release import Release
 
 pytestmark = pytest.mark.usefixtures("lws", "simulation")
-
-
-def evict(release: Release, pod: str) -> str:
-    """Ask for the eviction of a pod, as ``kubectl drain`` does; empty when it is granted."""
-    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": release.namespace}}
-    path = f"/api/v1/namespaces/{release.namespace}/pods/{pod}/eviction"
-    command = ["kubectl", "--kubeconfig", str(release.cluster.kube_config_path), "create", "--raw", path, "-f", "-"]
-    done = subprocess.run(command, input=json.dumps(body), capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else ""
-
-
-def allowed(release: Release) -> int:
-    """Evictions that the budget would grant now."""
-    return int(
-        release.one("poddisruptionbudgets", f"{release.name}-pdb").get("status", {}).get("disruptionsAllowed", 0)
-    )
 
 
 def test_while_one_group_is_away_no_other_may_go(release: Release) -> None:

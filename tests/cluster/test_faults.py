@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.faults import SOON, lost_node
 from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.release import Release
@@ -92,13 +91,7 @@ def test_a_lost_node_holds_its_group_until_it_is_declared_out_of_service(release
 
     The taint ``node.kubernetes.io/out-of-service`` is the administrator's word that it has.
     """
-    soon = {
-        "key": "node.kubernetes.io/unreachable",
-        "operator": "Exists",
-        "effect": "NoExecute",
-        "tolerationSeconds": 1,
-    }
-    release.apply(two_nodes(replicas=2, pod={"tolerations": {"unreachable": soon}}))
+    release.apply(two_nodes(replicas=2, pod={"tolerations": {"unreachable": SOON}}))
     node = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in release.ready(4)}["model-1-1"]
     other, lost = release.group(0), release.group(1)
     with lost_node(release, node, "model-1-1"):
@@ -113,17 +106,3 @@ def test_a_lost_node_holds_its_group_until_it_is_declared_out_of_service(release
     assert node not in {pod["spec"]["nodeName"] for pod in pods}
     assert set(lost.values()).isdisjoint(release.group(1).values())
     assert other == release.group(0)
-
-
-@contextmanager
-def lost_node(release: Release, node: str, pod: str) -> Iterator[None]:
-    """Lose a node with the pod on it, and bring it back afterwards."""
-    release.annotate(pod, "sim/lost=true")
-    release.cluster.kubectl(f"annotate node {node} sim/lost=true")
-    try:
-        yield
-    finally:
-        release.cluster.kubectl(f"annotate node {node} sim/lost-")
-        taints = release.one("nodes", node)["spec"]["taints"]
-        if any(taint["key"] == "node.kubernetes.io/out-of-service" for taint in taints):
-            release.cluster.kubectl(f"taint node {node} node.kubernetes.io/out-of-service-", output_format="")

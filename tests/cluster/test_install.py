@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from tests.cluster import server
 from tests.cluster.clusters import PRESETS
 from tests.cluster.release import environment, is_ready, two_nodes
 from tests.cluster.waiting import eventually
@@ -145,21 +146,13 @@ def test_helm_test_finds_a_place_beside_the_group(release: Release) -> None:
 
 def test_uninstall_leaves_nothing(release: Release) -> None:
     """Nothing of a release outlives it but what Kubernetes puts into every namespace."""
-    before = everything(release)
+    before = server.everything(release.cluster, release.namespace)
     release.apply(two_nodes(replicas=2))
     release.ready(4)
 
     release.uninstall()
 
-    assert eventually("everything to go", lambda: everything(release) == before)
-
-
-def everything(release: Release) -> set[tuple[str, str]]:
-    """Kind and name of every object of the namespace except events."""
-    kinds = release.cluster.kubectl("api-resources --namespaced --verbs=list --output=name", output_format="").split()
-    wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
-    listed = release.cluster.kubectl(f"get {wanted}", namespace=release.namespace)
-    return {(item["kind"], item["metadata"]["name"]) for item in listed}
+    assert eventually("the rest to go", lambda: server.everything(release.cluster, release.namespace) == before)
 
 
 def available(group: Manifest) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cluster import server
 from tests.cluster.queues import queue_of, set_quota
 from tests.cluster.release import Release, two_nodes
 from tests.cluster.waiting import calm, eventually
@@ -151,3 +152,16 @@ def test_the_longest_name_is_admitted(queued: Release) -> None:
     longest.uninstall()
 
     assert 63 == max(len(label) for label in labels)
+
+
+def test_uninstall_leaves_nothing(queued: Release) -> None:
+    """Not the Workloads that Kueue made for its groups either, so their quota is free again."""
+    before = server.everything(queued.cluster, queued.namespace)
+    queued.apply(values())
+    queued.ready(4)
+    meanwhile = {kind for kind, _ in server.everything(queued.cluster, queued.namespace)}
+
+    queued.uninstall()
+
+    assert "Workload" in meanwhile
+    assert eventually("the rest to go", lambda: server.everything(queued.cluster, queued.namespace) == before)
