@@ -165,7 +165,7 @@ class Layout:
 class Rollout:
     """How an upgrade replaces groups: what was written, and the groups it comes to for these replicas.
 
-    With an autoscaler ``replicas`` is its fewest and ``most`` its most; without one both are what was written.
+    With an autoscaler ``replicas`` is the fewest that serve and ``most`` its most; else both are what was written.
     """
 
     replicas: int
@@ -288,7 +288,7 @@ class Release:
     rollout: Rollout
     queue: Queue
     topology: str | None
-    autoscaled: bool
+    autoscaling: Table
     weights: Weights
     network: Network
     supervisor: Supervisor
@@ -371,15 +371,15 @@ def build(given: Input, values: Values) -> Release:
         group=Group(whole(group["nodes"]), whole(group["gpusPerNode"]), str(group["resourceName"])),
         layout=_layout(table(values, "parallelism"), group, facts),
         rollout=Rollout(
-            whole(scaling.get("minReplicas") or values["replicas"]),
-            whole(scaling.get("maxReplicas") or values["replicas"]),
+            max(whole(scaling["minReplicas"]), 1) if scaling else whole(values["replicas"]),
+            whole(scaling["maxReplicas"] if scaling else values["replicas"]),
             str(rollout["maxUnavailable"]),
             str(rollout["maxSurge"]),
             whole(rollout["partition"]),
         ),
         queue=_queue(table(values, "queue")),
         topology=text(values, "topology"),
-        autoscaled=bool(scaling),
+        autoscaling=scaling,
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
         network=Network(given_entries(network, "env"), text(table(network, "rdma"), "resource")),
         supervisor=_supervisor(table(values, "supervisor")),

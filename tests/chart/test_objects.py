@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 KUBERNETES = ("1.27", "1.37")  # the floor of the chart, and the newest that the package has
 LEADER_WORKER_SET = json.loads((Path(__file__).parent / "schemas" / "leaderworkerset.json").read_text(encoding="utf-8"))
 POD_CLIQUE_SET = json.loads((Path(__file__).parent / "schemas" / "podcliqueset.json").read_text(encoding="utf-8"))
-CUSTOM = {"LeaderWorkerSet": LEADER_WORKER_SET, "PodCliqueSet": POD_CLIQUE_SET}
+SCALED_OBJECT = json.loads((Path(__file__).parent / "schemas" / "scaledobject.json").read_text(encoding="utf-8"))
+CUSTOM = {"LeaderWorkerSet": LEADER_WORKER_SET, "PodCliqueSet": POD_CLIQUE_SET, "ScaledObject": SCALED_OBJECT}
 EXAMPLES = [*sorted((CHART / "ci").glob("*.yaml")), *sorted((ROOT / "values" / "examples").glob("*.yaml"))]
 
 LWS = {
@@ -64,7 +65,7 @@ def test_objects_fit_the_schemas_of_kubernetes(file: Path, version: str) -> None
 
 
 def core_objects(rendered: Rendered) -> Iterator[Object]:
-    """Give every object as one that core Kubernetes knows; the LeaderWorkerSet's own part is validated here."""
+    """Give every object as one that core Kubernetes knows; what custom resources add is validated here."""
     for item in rendered.objects:
         if item["kind"] in CUSTOM:
             jsonschema.validate(item, CUSTOM[item["kind"]])

@@ -1,4 +1,4 @@
-"""Grove's and KAI's kinds without their controllers: definitions made from the schemas that the chart is tested with.
+"""Grove's, KAI's and KEDA's kinds without controllers: definitions made from the schemas that the chart is tested with.
 
 The API server then decodes, defaults and validates their objects as on a real cluster, rules in CEL included. Nothing
 acts on them.
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from tests.cluster.release import Manifest
 
 SCHEMAS = REPOSITORY / "tests" / "chart" / "schemas"
-KINDS = {"podcliqueset": "podcliquesets", "kaiqueue": "queues", "kaitopology": "topologies"}
+KINDS = {
+    "podcliqueset": "podcliquesets",
+    "kaiqueue": "queues",
+    "kaitopology": "topologies",
+    "scaledobject": "scaledobjects",
+}
 # What a JSON schema says and a structural one may not.
 FOREIGN = {"$comment", "$id", "$schema", "const", "x-crd", "x-kubernetes-group-version-kind"}
 

@@ -9,9 +9,12 @@ from lockstep.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lockstep.release import Release, Rollout
+    from lockstep.release import Release, Rollout, Table
+    from lockstep.yamlfile import Value
 
 _SCALED: Final = ("lws", "deployment")
+# What each autoscaler reads that the other does not; the first it must have.
+_AUTOSCALERS: Final = {"hpa": ("metrics",), "keda": ("triggers", "pollingInterval", "cooldownPeriod", "fallback")}
 
 
 def no_progress(release: Release) -> Iterator[Finding]:
@@ -48,9 +51,9 @@ def surge_of_one(release: Release) -> Iterator[Finding]:
 
 
 def autoscaling(release: Release) -> Iterator[Finding]:
-    """Refuse an autoscaler that has nothing to scale, or no room to."""
-    rollout = release.rollout
-    if not release.autoscaled:
+    """Refuse an autoscaler that has nothing to scale or no room to, or that is told what only the other one reads."""
+    scaling, rollout = release.autoscaling, release.rollout
+    if not scaling:
         return
     if release.stack.name not in _SCALED:
         yield Finding(
@@ -69,6 +72,26 @@ def autoscaling(release: Release) -> Iterator[Finding]:
             "Raise autoscaling.maxReplicas.",
             {"autoscaling.minReplicas": rollout.replicas, "autoscaling.maxReplicas": rollout.most},
         )
+    yield from _words(scaling, str(scaling.get("manager") or "hpa"))
+
+
+def _words(scaling: Table, manager: str) -> Iterator[Finding]:
+    """Hold the settings against the autoscaler that reads them."""
+    seen: dict[str, Value] = {"autoscaling.manager": manager}
+    for other in _AUTOSCALERS.keys() - {manager}:
+        for key in _AUTOSCALERS[other]:
+            if scaling.get(key):
+                path = f"autoscaling.{key}"
+                message = f"{path} is set, but autoscaling.manager is {manager}, which does not read it"
+                yield Finding("STK016", path, message, "Remove it, or change autoscaling.manager.", seen)
+    needed = f"autoscaling.{_AUTOSCALERS[manager][0]}"
+    if not scaling.get(_AUTOSCALERS[manager][0]):
+        message = f"autoscaling.manager is {manager}, but {needed} is not set, by which it scales"
+        yield Finding("STK016", needed, message, "Set it.", seen)
+    if manager == "hpa" and not scaling["minReplicas"]:
+        path = "autoscaling.minReplicas"
+        message = f"{path} is 0, but a HorizontalPodAutoscaler leaves 1 at least"
+        yield Finding("STK016", path, message, "Set 1, or autoscaling.manager: keda.", seen)
 
 
 def downtime(release: Release) -> Iterator[Finding]:

@@ -1,9 +1,9 @@
-"""Derive a small strict JSON schema from the LeaderWorkerSet CRD.
+"""Derive a small strict JSON schema from a CRD.
 
     python tests/chart/schemas/derive.py CRD.yaml > tests/chart/schemas/leaderworkerset.json
 
-The CRD spells out the whole pod template twice, 1.3 MB of it. Here a template is any object: the tests validate it as a
-core/v1 PodTemplate. Descriptions go, defaults stay, and an object that lists its properties takes no others.
+LeaderWorkerSet's spells out the whole pod template twice, 1.3 MB of it. Here a template is any object, which the tests
+validate as a core/v1 PodTemplate. Descriptions go, defaults stay, and an object that lists its properties takes no others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ import yaml
 
 # Objects of core/v1 inside the CRD, validated as such by the tests.
 CORE = {"leaderTemplate", "workerTemplate", "volumeClaimTemplates"}
-SOURCE = "kubernetes-sigs/lws 060ab4da config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+SOURCES = {
+    "LeaderWorkerSet": "kubernetes-sigs/lws 060ab4da config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
+    "ScaledObject": "kedacore/keda 8b4f083c config/crd/bases/keda.sh_scaledobjects.yaml",
+}
 
 
 def strict(schema: object, name: str = "") -> object:
@@ -28,8 +32,8 @@ def strict(schema: object, name: str = "") -> object:
     if name in CORE:
         return {"type": schema["type"]}
     kept = {key: strict(value) for key, value in schema.items() if key not in ("description", "properties")}
-    kept = {key: value for key, value in kept.items() if not key.startswith("x-kubernetes-")}
-    if schema.get("x-kubernetes-int-or-string"):
+    kept = {key: value for key, value in kept.items() if not key.startswith("x-kubernetes-") or key == INT_OR_STRING}
+    if schema.get(INT_OR_STRING):
         kept["type"] = ["integer", "string"]
         kept.pop("anyOf", None)
     if "properties" in schema:
@@ -46,7 +50,11 @@ def main() -> None:
     assert isinstance(schema, dict)
     schema["properties"]["metadata"] = {"type": "object"}
     del schema["properties"]["status"]
-    sys.stdout.write(json.dumps({"$comment": SOURCE, **schema}, indent=1) + "\n")
+    spec, kind = crd["spec"], crd["spec"]["names"]["kind"]
+    about = {"$comment": SOURCES[kind]}
+    about["x-kubernetes-group-version-kind"] = {"group": spec["group"], "version": version["name"], "kind": kind}
+    about["x-crd"] = {"scope": spec["scope"], "subresources": version["subresources"]}
+    sys.stdout.write(json.dumps({**about, **schema}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,23 @@ STK003 rollout: with replicas {{ $rollout.replicas }}, maxUnavailable {{ .Values
 {{- end }}
 {{- end }}
 
-{{- /* serving.rules.autoscaling: nothing to scale, or no room to. Context: root. Gives lines. */}}
+{{- /* serving.rules.autoscaling: nothing to scale, no room to, or words of the other autoscaler. Context: root. Gives lines. */}}
 {{- define "serving.rules.autoscaling" -}}
 {{- with .Values.autoscaling }}
+{{- $manager := include "serving.autoscaler" $ }}
+{{- $words := dict "hpa" (list "metrics") "keda" (list "triggers" "pollingInterval" "cooldownPeriod" "fallback") }}
+{{- range $key := get (omit $words $manager) (eq $manager "hpa" | ternary "keda" "hpa") }}
+{{- if get $.Values.autoscaling $key }}
+STK016 autoscaling.{{ $key }} is set, but autoscaling.manager is {{ $manager }}, which does not read it; remove it, or change autoscaling.manager
+{{- end }}
+{{- end }}
+{{- $needed := get $words $manager | first }}
+{{- if not (get . $needed) }}
+STK016 autoscaling.manager is {{ $manager }}, but autoscaling.{{ $needed }} is not set, by which it scales; set it
+{{- end }}
+{{- if and (eq $manager "hpa") (eq (int .minReplicas) 0) }}
+STK016 autoscaling.minReplicas is 0, but a HorizontalPodAutoscaler leaves 1 at least; set 1, or autoscaling.manager: keda
+{{- end }}
 {{- if not (include (printf "serving.stack.%s.scaled" $.Values.stack.name) $) }}
 STK016 autoscaling is set, but on stack {{ $.Values.stack.name }} there is no object whose replicas are groups to scale; set replicas, or stack.name: lws
 {{- else if gt (int .minReplicas) (int .maxReplicas) }}
@@ -27,10 +41,13 @@ STK016 autoscaling.minReplicas is {{ int .minReplicas }}, but maxReplicas is {{ 
 {{- end }}
 {{- end }}
 
-{{- /* serving.rollout: replicas (the fewest and the most, with an autoscaler), and the groups that maxUnavailable
+{{- /* serving.rollout: replicas (the fewest that serve and the most, with an autoscaler), and the groups that maxUnavailable
        (rounded down) and maxSurge (rounded up) come to. Context: root. Gives JSON. */}}
 {{- define "serving.rollout" -}}
-{{- $replicas := (.Values.autoscaling).minReplicas | default .Values.replicas | int }}
+{{- $replicas := int .Values.replicas }}
+{{- with .Values.autoscaling }}
+{{- $replicas = max 1 (int .minReplicas) | int }}
+{{- end }}
 {{- $groups := dict "replicas" $replicas "most" ((.Values.autoscaling).maxReplicas | default .Values.replicas | int) }}
 {{- range $name, $value := dict "unavailable" .Values.rollout.maxUnavailable "surge" .Values.rollout.maxSurge }}
 {{- $number := int (trimSuffix "%" (toString $value)) }}
