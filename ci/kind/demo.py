@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 CHART = str(HERE.parents[1] / "charts" / "serving")
@@ -35,24 +36,31 @@ def show(*command: str, script: Path | None = None) -> None:
         sys.exit(f"demo: `{text}` ended with {code}")
 
 
-def read(command: Sequence[str], body: str | None = None) -> str | None:
-    """Output of a command; None when it fails."""
-    done = subprocess.run(command, input=body, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+class Group:
+    """The group as a client sees it, through the API server and the release's Service."""
 
+    def __init__(self) -> None:
+        self.proxy = subprocess.Popen(["kubectl", "proxy", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        said = self.proxy.stdout.readline() if self.proxy.stdout else ""
+        service = f"api/v1/namespaces/{NAME}/services/http:{NAME}-api:http/proxy"
+        self.url = f"http://{said.split()[-1]}/{service}/v1/completions"
 
-def ask() -> str | None:
-    """Ask the group for a completion through the API server and its Service."""
-    path = f"/api/v1/namespaces/{NAME}/services/http:{NAME}-api:http/proxy/v1/completions"
-    body = json.dumps({"model": MODEL, "prompt": "Once upon a time", "max_tokens": 8})
-    answer = read(["timeout", "5", *KUBECTL, "create", "--raw", path, "-f", "-"], body)
-    return json.loads(answer)["choices"][0]["text"] if answer else None
+    def answer(self) -> str | None:
+        """Ask for a completion; None when there is none."""
+        body = json.dumps({"model": MODEL, "prompt": "Once upon a time", "max_tokens": 8}).encode()
+        request = urllib.request.Request(self.url, data=body, headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=5) as answer:
+                return str(json.load(answer)["choices"][0]["text"])
+        except OSError:
+            return None
 
 
 def ready() -> bool:
     """Whether both pods are Ready, and none is leaving."""
-    listed = json.loads(read([*KUBECTL, "get", "pods", "--selector", f"lockstep/release={NAME}", "-o", "json"]) or "{}")
-    pods = [pod for pod in listed.get("items", []) if "deletionTimestamp" not in pod["metadata"]]
+    command = [*KUBECTL, "get", "pods", "--selector", f"lockstep/release={NAME}", "--output", "json"]
+    listed = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    pods = [pod for pod in listed["items"] if "deletionTimestamp" not in pod["metadata"]]
     conditions = [{c["type"]: c["status"] for c in pod["status"].get("conditions", [])} for pod in pods]
     return [condition.get("Ready") for condition in conditions] == ["True", "True"]
 
@@ -66,13 +74,13 @@ def until(look: Callable[[], object], what: str) -> None:
         time.sleep(0.1)
 
 
-def lose(*command: str, script: Path | None = None) -> None:
+def lose(group: Group, *command: str, script: Path | None = None) -> None:
     """Do harm, and say when answers ended and came again."""
     started = time.monotonic()
     show(*command, script=script)
-    until(lambda: ask() is None, "answers to end")
+    until(lambda: group.answer() is None, "answers to end")
     lost = time.monotonic() - started
-    until(ask, "an answer")
+    until(group.answer, "an answer")
     print(f"answers ended after {lost:.1f} s and came again after {time.monotonic() - started:.1f} s", flush=True)
     until(ready, "all pods to be Ready")
     show(*KUBECTL, "get", "pods", "--output", "wide")
@@ -88,16 +96,20 @@ def main() -> None:
     print(f"both pods are Ready {time.monotonic() - started:.1f} s after helm install", flush=True)
     show(*KUBECTL, "get", "leaderworkersets,pods,services", "--output", "wide")
 
-    say("It answers, and helm test asks each rank")
-    until(ask, "an answer")
-    show("helm", "test", NAME, "--namespace", NAME, "--logs", "--hide-notes")
+    group = Group()
+    try:
+        say("It answers, and helm test asks each rank")
+        until(group.answer, "an answer")
+        show("helm", "test", NAME, "--namespace", NAME, "--logs")
 
-    say("The engine of the worker is killed: the supervisor restarts the group in place, no pod is replaced")
-    lose(*KUBECTL, "exec", "-i", f"{NAME}-0-1", "-c", "engine", "--", "python3", "-", script=KILL)
-    show(*KUBECTL, "logs", f"{NAME}-0", "-c", "engine", "--tail", "12")
+        say("The engine of the worker is killed: the supervisor restarts the group in place, no pod is replaced")
+        lose(group, *KUBECTL, "exec", "-i", f"{NAME}-0-1", "-c", "engine", "--", "python3", "-", script=KILL)
+        show(*KUBECTL, "logs", f"{NAME}-0", "-c", "engine", "--tail", "12")
 
-    say("The worker's pod is deleted: LeaderWorkerSet recreates the group")
-    lose(*KUBECTL, "delete", "pod", f"{NAME}-0-1", "--wait=false")
+        say("The worker's pod is deleted: LeaderWorkerSet recreates the group")
+        lose(group, *KUBECTL, "delete", "pod", f"{NAME}-0-1", "--wait=false")
+    finally:
+        group.proxy.terminate()
 
     say("Done")
     show("helm", "uninstall", NAME, "--namespace", NAME)
