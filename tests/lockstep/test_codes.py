@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from lockstep import checks, share
+from lockstep import checks, render, share
 from lockstep.checks import run
 from lockstep.codes import Layer, Severity, find, registry
 from lockstep.errors import UsageError
 from lockstep.inputs import Input
+from lockstep.live.check import check as compare
+from lockstep.live.cluster import Cluster
 from lockstep.manifests.check import check as check_manifests
+from tests.lockstep.live.fake import Fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,13 +31,14 @@ ROWS = [pytest.param(row, id=row.code) for row in registry().values()]
 
 @pytest.fixture
 def found(tmp_path: Path, install_plugin: Callable[..., None]) -> Callable[[Code, str], set[str]]:
-    """Run an example: a values file, a file of manifests, or a plug-in that is there while a values file is checked."""
+    """Run an example as its layer is run: on values, on manifests, on a cluster, or as a plug-in that is installed."""
 
     def run_example(row: Code, text: str) -> set[str]:
         if row.layer is Layer.PLUGIN:
             install_plugin(text, checks="acme:check")
             text = registry()["PAR001"].passes
-        return codes_of(text, tmp_path) if row.layer is not Layer.MANIFESTS else codes_of_manifests(text, tmp_path)
+        ways = {Layer.MANIFESTS: codes_of_manifests, Layer.LIVE: codes_on}
+        return ways.get(row.layer, codes_of)(text, tmp_path)
 
     return run_example
 
@@ -50,6 +55,16 @@ def codes_of_manifests(text: str, folder: Path) -> set[str]:
     file = folder / "objects.yaml"
     file.write_text(text, encoding="utf-8")
     return {finding.code for finding in check_manifests(file)}
+
+
+def codes_on(text: str, folder: Path) -> set[str]:
+    """Give the codes that a values file leads to on the cluster whose objects follow it."""
+    values, _, objects = text.partition("---\n")
+    file = folder / "example.yaml"
+    file.write_text(values, encoding="utf-8")
+    given = Input(file, (), CHART, "example", "default")
+    cluster = Cluster(Fake(objects=list(yaml.safe_load_all(objects))))
+    return codes_of(values, folder) | {finding.code for finding in compare(render.objects(given), "default", cluster)}
 
 
 def errors(codes: set[str]) -> set[str]:
@@ -78,7 +93,7 @@ def test_the_passing_example_has_it_not(row, found) -> None:
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_is_whole(row) -> None:
     """Topic and number, a one-line title without a full stop, a reason in sentences."""
-    assert re.fullmatch(r"(VAL|PAR|MEM|ENG|STK|NET|OPS|SEC|GIT|PLG)[0-9]{3}", row.code)
+    assert re.fullmatch(r"(VAL|PAR|MEM|ENG|STK|NET|OPS|SEC|GIT|PLG|CLU)[0-9]{3}", row.code)
     assert len(row.title) < 90
     assert not row.title.endswith(".")
     assert row.why.endswith(".")
@@ -86,7 +101,8 @@ def test_a_row_is_whole(row) -> None:
 
 def test_the_package_uses_every_code_and_no_other() -> None:
     """A code in the source without a row, or a row that nothing yields, is a fault."""
-    files = [*(PACKAGE / "checks").glob("*.py"), *(PACKAGE / "manifests").glob("*.py")]
+    folders = ("checks", "manifests", "live")
+    files = [file for folder in folders for file in (PACKAGE / folder).rglob("*.py")]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     used = set(re.findall(r'"([A-Z]{3}[0-9]{3})"', source))
 

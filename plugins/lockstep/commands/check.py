@@ -1,4 +1,4 @@
-"""``lockstep check``: the findings of one or more values files."""
+"""``lockstep check``: the findings of values files and of manifests, also against a cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockstep import inputs, report
+from lockstep import inputs, render, report
 from lockstep.checks import run as run_checks
 from lockstep.errors import UsageError
 from lockstep.findings import has_errors
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import argparse
 
     from lockstep.findings import Finding
+    from lockstep.inputs import Input
+    from lockstep.live.cluster import Cluster
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="Kubernetes objects, also of other charts: engine commands in them are found and checked; - is stdin",
     )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="compare with the cluster that kubectl reaches, too: kinds, nodes, queues, claims; it only reads",
+    )
+    parser.add_argument("--context", metavar="NAME", help="with --live: the context of kubectl's configuration")
     forms = "; ".join(f"{form}: {use}" for form, use in report.FORMS.items())
     parser.add_argument("--output", choices=report.FORMS, default="text", help=f"form of the output ({forms})")
     parser.add_argument("--strict", action="store_true", help="exit 1 on a warning, too")
@@ -37,13 +45,36 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; returns 1 if one fails the check, else 0."""
     if not args.files and not args.manifests:
         raise UsageError("check needs a FILE: one of values, or one of Kubernetes objects after --manifests")
-    reports = [(given.file, run_checks(given)) for given in inputs.from_arguments(args)]
-    reports += [(file, _manifests(file)) for file in args.manifests]
+    cluster = _reach(args.context) if args.live else None
+    reports = [(given.file, _release(given, cluster)) for given in inputs.from_arguments(args)]
+    reports += [(file, _manifests(file, args.namespace, cluster)) for file in args.manifests]
     print(report.write(args.output, reports, strict=args.strict, colour=sys.stdout.isatty()))
     return int(any(has_errors(findings, strict=args.strict) for _, findings in reports))
 
 
-def _manifests(file: Path) -> list[Finding]:
-    from lockstep.manifests.check import check  # a check of values does without it
+def _release(given: Input, cluster: Cluster | None) -> list[Finding]:
+    found = run_checks(given)
+    if cluster is None or has_errors(found):  # what the chart refuses has no objects to compare
+        return found
+    from lockstep.live.check import check  # a check without a cluster imports nothing of it
 
-    return check(file)
+    return found + check(render.objects(given), given.namespace, cluster)
+
+
+def _manifests(file: Path, namespace: str, cluster: Cluster | None) -> list[Finding]:
+    from lockstep.manifests import read
+    from lockstep.manifests.check import check
+
+    found = check(file)
+    if cluster is None or any(finding.code == "VAL001" for finding in found):
+        return found
+    from lockstep.live.check import check as compare
+
+    return found + compare(read.objects(file), namespace, cluster)
+
+
+def _reach(context: str | None) -> Cluster:
+    from lockstep.live.cluster import Cluster
+    from lockstep.live.kubectl import find
+
+    return Cluster(find(context))

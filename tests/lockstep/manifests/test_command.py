@@ -56,7 +56,8 @@ def test_standard_input_is_read(given: Callable[[str], None], capsys: pytest.Cap
         pytest.param("nothing was checked", "apiVersion: v1\nkind: Service\nmetadata: {name: a}", id="nothing in it"),
         pytest.param(
             "Job/a was not checked",
-            "kind: Job\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}",
+            "kind: Job\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{resources: {limits: "
+            "{nvidia.com/gpu: 1}}}]}}}",
             id="a kind that is not read",
         ),
     ],
