@@ -88,10 +88,73 @@ def empty_parts(node: Any, path: str = "") -> Iterator[str]:
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_nothing_is_empty_but_where_that_has_a_meaning(file: Path) -> None:
     """Empty fields are dropped by the API server and then differ from Git for ever."""
-    meaningful = ("emptyDir", "namespaceSelector")
+    meaningful = ("emptyDir", "namespaceSelector", "resources")
     found = [path for item in render(file).objects for path in empty_parts(item)]
 
     assert [] == [path for path in found if not path.endswith(meaningful)]
+
+
+QUANTITIES = {
+    # Pairs of k8s.io/apimachinery pkg/api/resource/quantity_test.go and their like.
+    "1024Mi": "1Gi",
+    "5120Mi": "5Gi",
+    "1536Mi": "1536Mi",
+    "1.5Gi": "1536Mi",
+    "0.5Ki": "512",
+    "512Ki": "512Ki",
+    "16Ti": "16Ti",
+    "1000m": "1",
+    "1500m": "1500m",
+    "100m": "100m",
+    "0.5": "500m",
+    "1000": "1k",
+    "2000M": "2G",
+    "1234567": "1234567",
+    "1e3": "1k",
+    "0Gi": "0",
+}
+
+
+def test_quantities_are_written_as_kubernetes_stores_them() -> None:
+    """Else what is stored differs from Git for ever (argoproj/argo-cd#21135)."""
+    asked = {f"example.com/{index}": given for index, given in enumerate(QUANTITIES)}
+    sidecar = {"image": "example.com/sidecar", "resources": {"limits": asked}, "ports": [{"containerPort": 9000}]}
+    changes = {
+        "resources": {"limits": {"memory": "64Gi"}, "requests": asked},
+        "sharedMemory": {"size": "2048Mi"},
+        "pod": {"sidecars": {"beside": sidecar}, "volumes": {"cache": {"emptyDir": {"sizeLimit": "1024Gi"}}}},
+    }
+    rendered = render(values(changes))
+    (beside,) = (item for item in rendered.pod()["containers"] if item["name"] == "beside")
+    sizes = {volume["name"]: volume.get("emptyDir", {}).get("sizeLimit") for volume in rendered.pod()["volumes"]}
+    stored = {name: QUANTITIES[given] for name, given in asked.items()}
+
+    assert stored.items() <= rendered.engine()["resources"]["requests"].items()
+    assert stored == beside["resources"]["limits"]
+    assert [{"containerPort": 9000, "protocol": "TCP"}] == beside["ports"]
+    assert ("2Gi", "1Ti") == (sizes["shm"], sizes["cache"])
+
+
+def quantities(node: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Give the quantities of an object with their paths."""
+    parts = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, part in parts:
+        if key in ("limits", "requests") and isinstance(part, dict):
+            yield from ((f"{path}.{key}.{name}", str(quantity)) for name, quantity in part.items())
+        elif key == "sizeLimit":
+            yield f"{path}.{key}", str(part)
+        else:
+            yield from quantities(part, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_no_quantity_has_a_shorter_form(file: Path) -> None:
+    """No number is a multiple of what its unit could be."""
+    for item in render(file).objects:
+        for path, quantity in quantities(item):
+            number = int(quantity.rstrip("mkMGTPEi"))
+
+            assert number == 0 or number % (1024 if quantity.endswith("i") else 1000), f"{path}: {quantity}"
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

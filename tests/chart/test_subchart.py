@@ -53,7 +53,7 @@ def test_two_aliases_do_not_clash(wrapper: Path) -> None:
     names = [(item["kind"], item["metadata"]["name"]) for item in rendered.objects]
     labels = {item["metadata"]["labels"]["lockstep/release"] for item in rendered.objects if item["kind"] != "Pod"}
 
-    assert 12 == len(names) == len(set(names))
+    assert 14 == len(names) == len(set(names))
     assert {"r1-chat", "r1-code"} == labels
 
 
@@ -127,7 +127,7 @@ def test_no_null_is_left_inside_what_kubernetes_defines(given: dict[str, Any]) -
     rendered = render(values(given))
 
     assert [] == list(nulls(list(rendered.objects)))
-    assert {"emptyDir", "namespaceSelector"} >= {
+    assert {"emptyDir", "namespaceSelector", "resources"} >= {
         path.rpartition(".")[2] for path in empty_parts(list(rendered.objects))
     }
 

@@ -3,7 +3,7 @@
     python tests/chart/schemas/derive.py CRD.yaml > tests/chart/schemas/leaderworkerset.json
 
 LeaderWorkerSet's spells out the whole pod template twice, 1.3 MB of it. Here a template is any object, which the tests
-validate as a core/v1 PodTemplate. Descriptions go, defaults stay, and an object that lists its properties takes no others.
+validate as a core/v1 PodTemplate. Descriptions go, defaults stay; an object that lists its properties takes no others.
 """
 
 from __future__ import annotations

@@ -50,10 +50,25 @@ args:
 {{- $containers := list }}
 {{- range $name, $container := first . }}
 {{- if $container }}
-{{- $containers = append $containers (set (deepCopy $container) "name" $name) }}
+{{- $copy := set (deepCopy $container) "name" $name }}
+{{- include "serving.writeOut" $copy }}
+{{- $containers = append $containers $copy }}
 {{- end }}
 {{- end }}
 {{- include "serving.yaml" $containers }}
+{{- end }}
+
+{{- /* serving.writeOut: write into a container of the user's what a webhook that reads and writes it whole would add or
+       rewrite: resources, protocols, quantities. Context: the container, which is changed. Gives nothing. */}}
+{{- define "serving.writeOut" -}}
+{{- $resources := .resources | default dict }}
+{{- range $kind, $quantities := pick $resources "limits" "requests" }}
+{{- $_ := set $resources $kind (include "serving.quantities" $quantities | fromJson) }}
+{{- end }}
+{{- range $port := .ports }}
+{{- $_ := set $port "protocol" ($port.protocol | default "TCP") }}
+{{- end }}
+{{- $_ := set . "resources" $resources }}
 {{- end }}
 
 {{- /* serving.resources: the user's requests and limits, with the devices in both. Context: dict root, role, pod. */}}
@@ -68,7 +83,7 @@ args:
 {{- $quantities := include "serving.overlay" (list (get $common $kind | default dict) (get $own $kind | default dict) $devices) | fromJson }}
 {{ $kind }}:
   {{- range $name, $quantity := $quantities }}
-  {{ $name }}: {{ include "serving.scalar" $quantity | quote }}
+  {{ $name }}: {{ include "serving.quantity" $quantity | quote }}
   {{- end }}
 {{- end }}
 {{- end }}

@@ -6,6 +6,9 @@
 {{- $writable := dict "tmp" (dict "emptyDir" dict) "home" (dict "emptyDir" dict) "cache" (dict "emptyDir" dict) }}
 {{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
 {{- range $name, $source := include "serving.overlay" (list $writable .pod.volumes $fixed) | fromJson }}
+{{- with ($source.emptyDir | default dict).sizeLimit }}
+{{- $_ := set $source.emptyDir "sizeLimit" (include "serving.quantity" .) }}
+{{- end }}
 - name: {{ $name }}
   {{- include "serving.yaml" $source | nindent 2 }}
 {{- end }}
@@ -23,7 +26,7 @@ launch:
 shm:
   emptyDir:
     medium: Memory
-    sizeLimit: {{ include "serving.scalar" .Values.sharedMemory.size | quote }}
+    sizeLimit: {{ include "serving.quantity" .Values.sharedMemory.size | quote }}
 {{- with include "serving.weightsVolume" . }}
 models:
   {{- . | nindent 2 }}

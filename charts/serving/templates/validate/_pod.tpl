@@ -23,15 +23,6 @@ NET002 network.rdma.resource is {{ $group.resourceName }}, which is group.resour
 {{- end }}
 {{- end }}
 
-{{- /* serving.bytes: a Kubernetes quantity as a number. Context: the quantity. */}}
-{{- define "serving.bytes" -}}
-{{- $text := include "serving.scalar" . }}
-{{- $number := regexFind "^[0-9.]+([eE][0-9]+)?" $text }}
-{{- $unit := trimPrefix $number $text }}
-{{- $factors := dict "" 1.0 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 }}
-{{- mulf (float64 $number) (get $factors $unit) }}
-{{- end }}
-
 {{- /* serving.rules.volumes: paths and volume names of the chart. Context: root. Gives lines. */}}
 {{- define "serving.rules.volumes" -}}
 {{- $owned := include "serving.owned" . | fromYaml }}
