@@ -37,6 +37,7 @@ class Layer(str, Enum):
     MANIFESTS = "manifests"
     LIVE = "live"
     PLUGIN = "plugin"
+    FLEET = "fleet"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _LAYERS: Final = {
     Layer.CHECK: "seen by `lockstep check` only",
     Layer.MANIFESTS: "seen by `lockstep check --manifests`",
     Layer.LIVE: "seen by `lockstep check --live`",
+    Layer.FLEET: "seen by `lockstep check FOLDER` of Argo CD objects; the example says what else lies there",
     Layer.PLUGIN: "said of a plug-in by `lockstep check`",
 }
 

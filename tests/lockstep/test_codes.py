@@ -13,10 +13,12 @@ from lockstep import checks, render, share
 from lockstep.checks import run
 from lockstep.codes import Layer, Severity, find, registry
 from lockstep.errors import UsageError
+from lockstep.gitops.check import run as check_fleet
 from lockstep.inputs import Input
 from lockstep.live.check import check as compare
 from lockstep.live.cluster import Cluster
 from lockstep.manifests.check import check as check_manifests
+from tests.lockstep.gitops.trees import plant_example
 from tests.lockstep.live.fake import Fake
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def found(tmp_path: Path, install_plugin: Callable[..., None]) -> Callable[[Code
         if row.layer is Layer.PLUGIN:
             install_plugin(text, checks="acme:check")
             text = registry()["PAR001"].passes
-        ways = {Layer.MANIFESTS: codes_of_manifests, Layer.LIVE: codes_on}
+        ways = {Layer.MANIFESTS: codes_of_manifests, Layer.LIVE: codes_on, Layer.FLEET: codes_of_fleet}
         return ways.get(row.layer, codes_of)(text, tmp_path)
 
     return run_example
@@ -48,6 +50,11 @@ def codes_of(text: str, folder: Path) -> set[str]:
     file = folder / "example.yaml"
     file.write_text(text, encoding="utf-8")
     return {finding.code for finding in run(Input(file, (), CHART, "example", "default"))}
+
+
+def codes_of_fleet(text: str, folder: Path) -> set[str]:
+    """Give the codes that the shipped fleet leads to with the changes of an example."""
+    return {finding.code for _, findings in check_fleet(plant_example(folder, text)) for finding in findings}
 
 
 def codes_of_manifests(text: str, folder: Path) -> set[str]:
@@ -101,7 +108,7 @@ def test_a_row_is_whole(row) -> None:
 
 def test_the_package_uses_every_code_and_no_other() -> None:
     """A code in the source without a row, or a row that nothing yields, is a fault."""
-    folders = ("checks", "manifests", "live")
+    folders = ("checks", "manifests", "live", "gitops")
     files = [file for folder in folders for file in (PACKAGE / folder).rglob("*.py")]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     used = set(re.findall(r'"([A-Z]{3}[0-9]{3})"', source))

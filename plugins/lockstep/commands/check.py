@@ -23,6 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     inputs.add_arguments(parser, several=True)
     parser.add_argument(
+        "--clusters",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=Path,
+        help="where a FILE is a folder of Argo CD objects: Secrets of clusters that do not lie in it",
+    )
+    parser.add_argument(
         "--manifests",
         metavar="FILE",
         action="append",
@@ -45,9 +53,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; returns 1 if one fails the check, else 0."""
     if not args.files and not args.manifests:
         raise UsageError("check needs a FILE: one of values, or one of Kubernetes objects after --manifests")
+    folders = [file for file in args.files if file.is_dir()]
+    args.files = [file for file in args.files if file not in folders]
     cluster = _reach(args.context) if args.live else None
     reports = [(given.file, _release(given, cluster)) for given in inputs.from_arguments(args)]
     reports += [(file, _manifests(file, args.namespace, cluster)) for file in args.manifests]
+    reports += [each for folder in folders for each in _fleet(folder, args.clusters)]
     print(report.write(args.output, reports, strict=args.strict, colour=sys.stdout.isatty()))
     return int(any(has_errors(findings, strict=args.strict) for _, findings in reports))
 
@@ -78,3 +89,9 @@ def _reach(context: str | None) -> Cluster:
     from lockstep.live.kubectl import find
 
     return Cluster(find(context))
+
+
+def _fleet(folder: Path, clusters: list[Path]) -> list[tuple[Path, list[Finding]]]:
+    from lockstep.gitops import check  # a check of values does without it
+
+    return check.run(folder, clusters)
