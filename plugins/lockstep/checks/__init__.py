@@ -52,6 +52,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     engine.derived_flags,
     engine.flags_given_twice,
     engine.owned_variables,
+    engine.references,
     engine.flags_of_version,
     engine.image_version,
     engine.executor,

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from lockstep.release import Release
     from lockstep.yamlfile import Value
 
+# Variables that a stack can set in the command alone: its controller puts what they are made of behind the others.
+_LATE: Final = {
+    "grove": ("LOCKSTEP_GROUP", "LOCKSTEP_LEADER_ADDRESS", "LOCKSTEP_NODE_RANK", "LOCKSTEP_RANK_OFFSET"),
+}
+_REFERENCE: Final = re.compile(r"[$][$]|[$][(](\w+)[)]")
 _TRIPLE: Final = re.compile(r"[0-9]+[.][0-9]+[.][0-9]+")
 
 
@@ -66,6 +71,23 @@ def owned_variables(release: Release) -> Iterator[Finding]:
                     f"{path}.{name} is a variable that Lockstep sets",
                     f"Remove it and use {row.use}.",
                 )
+
+
+def references(release: Release) -> Iterator[Finding]:
+    """Refuse ``$(NAME)`` of a variable that the stack sets only in the command, or behind all others."""
+    late = _LATE.get(release.stack.name, ())
+    for section, variables in (("engine.env", release.engine.env), ("network.env", release.network.env)):
+        for name, value in variables.items():
+            for referred in dict.fromkeys(_REFERENCE.findall(value)) if isinstance(value, str) else ():
+                if referred in late or referred.startswith("GROVE_"):
+                    yield Finding(
+                        "ENG014",
+                        f"{section}.{name}",
+                        f"{section}.{name} refers to $({referred}), which stack {release.stack.name} does not set "
+                        "before it, so the text would stay as it is",
+                        "Let the program that needs it read its own variable LOCKSTEP_*, or choose another stack.",
+                        {f"{section}.{name}": value, "stack.name": release.stack.name},
+                    )
 
 
 def flags_of_version(release: Release) -> Iterator[Finding]:

@@ -45,6 +45,22 @@ NET001 {{ $path }}.GLOO_SOCKET_IFNAME is {{ $value | quote }}, but Gloo takes th
 {{- end }}
 {{- end }}
 
+{{- /* serving.rules.references: $(NAME) of a variable that the stack sets only in the command, or behind all others, stays
+       as it is written. Context: root. Gives lines. */}}
+{{- define "serving.rules.references" -}}
+{{- $late := include (printf "serving.stack.%s.references" .Values.stack.name) (dict "root" . "role" "leader") }}
+{{- range $path, $variables := dict "engine.env" .Values.engine.env "network.env" (.Values.network).env }}
+{{- range $name, $value := include "serving.overlay" (list $variables) | fromJson }}
+{{- range $reference := regexFindAll "[$][$]|[$][(]\\w+[)]" (kindIs "string" $value | ternary $value "") -1 | uniq }}
+{{- $referred := regexFind "\\w+" $reference }}
+{{- if and $referred (or (hasPrefix "GROVE_" $referred) (contains (printf "- %s=" $referred) $late)) }}
+ENG014 {{ $path }}.{{ $name }} refers to {{ $reference }}, which stack {{ $.Values.stack.name }} does not set before it, so the text would stay as it is; let the program that needs it read its own variable LOCKSTEP_*, or choose another stack
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* serving.rules.changes: flags that the version does not have. Context: root. Gives lines. */}}
 {{- define "serving.rules.changes" -}}
 {{- $facts := include "serving.engine.facts" . | fromJson }}

@@ -4,7 +4,7 @@
 {{- /* serving.validate: fail with every message, or give nothing. Context: root. */}}
 {{- define "serving.validate" -}}
 {{- $messages := list }}
-{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.changes" "rules.versions" "rules.abilities" "rules.stack" "rules.queue" "rules.autoscaling" "rules.metadata" "rules.devices" "rules.pods" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
+{{- $topics := list "rules.layout" "rules.flags" "rules.variables" "rules.references" "rules.changes" "rules.versions" "rules.abilities" "rules.stack" "rules.queue" "rules.autoscaling" "rules.metadata" "rules.devices" "rules.pods" "rules.volumes" "rules.probes" "rules.weights" "rules.supervisor" }}
 {{- range $topic := concat $topics (list (printf "engine.%s.rules" .Values.engine.name) (printf "stack.%s.rules" .Values.stack.name)) }}
 {{- range $line := include (printf "serving.%s" $topic) $ | splitList "\n" }}
 {{- $messages = append $messages (trim $line) }}
