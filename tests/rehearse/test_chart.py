@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lockstep import render, share
 from lockstep.inputs import Input
+from lockstep.rehearse.companions import SYSTEM
 from lockstep.rehearse.faults import parse_fault
 from lockstep.rehearse.launcher import namespaces, rehearse
 
@@ -94,6 +97,37 @@ def test_deleted_worker_comes_back_alone(tmp_path: Path, stack: str, same: bool)
     assert ("", True) == (report.error, report.ok)
     assert (1, 2) == (len(made) - len(workers), len(workers))
     assert same is (workers[0] == workers[1])
+
+
+NO_MPI = [tool for tool in ("mpirun", "sshd", "ssh") if shutil.which(tool, path=SYSTEM) is None]
+ENGINES = {
+    "sglang": "{name: sglang}",
+    "trtllm": "{name: trtllm, sshSecret: {name: keys}}",
+    "ray": "{name: vllm, version: 0.17.1, executor: ray}",
+}
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "sglang",
+        pytest.param(
+            "trtllm",
+            marks=pytest.mark.skipif(
+                bool(NO_MPI) or namespaces() is None or os.geteuid() != 0,
+                reason="needs root, network namespaces, Open MPI and OpenSSH (openmpi-bin, openssh-server)",
+            ),
+        ),
+        pytest.param("ray", marks=pytest.mark.skipif(shutil.which("ray") is None, reason="needs Ray on PATH")),
+    ],
+)
+def test_other_engines_are_restarted_in_place(tmp_path: Path, engine: str) -> None:
+    """The same two nodes on SGLang, on TensorRT-LLM under real mpirun and ssh, on vLLM under real Ray."""
+    report = rehearsed(tmp_path, TWO_NODES.replace("{name: vllm}", ENGINES[engine]), "kill worker@0")
+
+    assert ("", True) == (report.error, report.ok)
+    assert 0 == restarts(report)
+    assert any("reason=engine-exit" in event.text for event in report.events)
 
 
 def test_hang_with_a_healthy_face(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from contextlib import ExitStack
 
@@ -153,15 +154,25 @@ def test_containers_that_cannot_be_rehearsed(message: str, fields: dict[str, obj
 
 
 @pytest.mark.parametrize(
-    ("engine", "executor"), [("sglang", "mp"), ("vllm", "ray")], ids=["another engine", "another executor"]
+    ("message", "variables"),
+    [
+        ("there is no 'ray' on PATH", {"LOCKSTEP_EXECUTOR": "ray"}),
+        ("needs network namespaces made by root", {"LOCKSTEP_ENGINE": "trtllm"}),
+    ],
+    ids=["ray", "mpi"],
 )
-def test_engine_that_the_standin_is_not(engine: str, executor: str) -> None:
-    """It stands in for one engine, and says so."""
-    env = [{"name": "LOCKSTEP_ENGINE", "value": engine}, {"name": "LOCKSTEP_EXECUTOR", "value": executor}]
+def test_engine_whose_companions_are_missing(
+    message: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an engine needs beside the stand-in is asked for before anything starts."""
+    if "LOCKSTEP_ENGINE" in variables and shutil.which("mpirun") is None:
+        pytest.skip("needs Open MPI and OpenSSH (openmpi-bin, openssh-server)")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    env = [{"name": name, "value": value} for name, value in ({"LOCKSTEP_ENGINE": "vllm"} | variables).items()]
     report = rehearse(plan(lws(leader=pod_template(container(env=env)))), "loopback")
 
     assert 2 == report.exit_code
-    assert f"speaks vllm with the executor mp, and this group runs {engine} with {executor}" in report.error
+    assert message in report.error
 
 
 def test_nothing_to_rehearse() -> None:

@@ -52,7 +52,7 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float],
         return _real(group, common | {"PATH": USUAL})
     beside = companions.find(given, group.size, network)
     name = given.get("LOCKSTEP_ENGINE", "vllm")
-    install(commands, beside.python, name)
+    install(commands, beside.python, name, ray=beside.gpus > 0)
     _script(commands / "python3", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     common["PATH"] = os.pathsep.join([str(commands), *map(str, beside.path), USUAL])
     version = image_version(group)

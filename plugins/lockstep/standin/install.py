@@ -18,7 +18,7 @@ PROGRAM = "import sys; sys.path.append({packages!r}); " + (
 )
 
 
-def install(folder: Path, python: str = sys.executable, engine: str = "vllm") -> Path:
+def install(folder: Path, python: str = sys.executable, engine: str = "vllm", *, ray: bool = False) -> Path:
     """Write an engine's commands into a folder.
 
     Parameters
@@ -29,6 +29,8 @@ def install(folder: Path, python: str = sys.executable, engine: str = "vllm") ->
         The interpreter that runs them. They need nothing but the standard library.
     engine : str
         As in ``engine.name``.
+    ray : bool
+        It needs the Ray of that interpreter; else its packages are left out, for a quick start.
 
     Returns
     -------
@@ -39,6 +41,7 @@ def install(folder: Path, python: str = sys.executable, engine: str = "vllm") ->
     for name, module in COMMANDS[engine].items():
         program = PROGRAM.format(packages=str(PACKAGES), module=module)
         command = folder / name
-        command.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -S -c {shlex.quote(program)} "$@"\n')
+        start = [python, *(() if ray else ("-S",)), "-c", program]
+        command.write_text(f'#!/bin/sh\nexec {shlex.join(start)} "$@"\n')
         command.chmod(0o755)
     return folder / next(iter(COMMANDS[engine]))
