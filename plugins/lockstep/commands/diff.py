@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep import inputs, render
@@ -17,10 +18,25 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     inputs.add_arguments(parser, several=True)
+    parser.add_argument(
+        "--git",
+        metavar="BASE",
+        help="FILE is a folder of Argo CD objects: compare it with this commit, tag or branch",
+    )
+    parser.add_argument(
+        "--clusters",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=Path,
+        help="with --git: Secrets of clusters that do not lie in the folder",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what happens from the first file to the second, as one release; returns 0."""
+    """Print what happens from the first file to the second, as one release, or since a commit; returns 0."""
+    if args.git is not None:
+        return _since(args.files, args.git, args.clusters)
     given = inputs.from_arguments(args)
     if len(given) != 2:
         raise UsageError(f"diff takes two values files, how it is and how it will be; {len(given)} were given")
@@ -28,4 +44,13 @@ def run(args: argparse.Namespace) -> int:
     objects = render.objects(before), render.objects(after)
     for sentence in describe(*objects, build(after, after.values())):
         print(sentence)
+    return 0
+
+
+def _since(folders: list[Path], base: str, clusters: list[Path]) -> int:
+    from lockstep.gitops import changes  # a comparison of two files does without it
+
+    if len(folders) != 1 or not folders[0].is_dir():
+        raise UsageError("diff --git takes one FILE, the folder of Argo CD objects")
+    print("\n".join(changes.since(folders[0], base, clusters)))
     return 0

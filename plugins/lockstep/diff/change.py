@@ -53,7 +53,7 @@ def describe(before: Sequence[Values], after: Sequence[Values], release: Release
         yield from _kept(old[key], new[key], release)
     if not (came and went) and all(old[key].template == new[key].template for key in kept):
         yield "No group restarts."
-    yield from _rest(before, after)
+    yield from rest(before, after)
 
 
 def _exchanged(went: list[Groups], came: list[Groups]) -> Iterator[str]:
@@ -93,8 +93,19 @@ def _groups(written: str, count: int, *, up: bool) -> int:
     return math.ceil(share) if up else math.floor(share)
 
 
-def _rest(before: Sequence[Values], after: Sequence[Values]) -> Iterator[str]:
-    """Name the other objects that come, go or change; none of them restarts a group."""
+def rest(before: Sequence[Values], after: Sequence[Values]) -> Iterator[str]:
+    """Name the other objects that come, go or change; none of them restarts a group.
+
+    Parameters
+    ----------
+    before, after : sequence of Values
+        The rendered objects.
+
+    Yields
+    ------
+    str
+        One sentence for those that are made, removed and changed.
+    """
     old, new = ({_key(item): item for item in objects} for objects in (before, after))
     groups = find(before).keys() | find(after).keys()
     for word, keys in (

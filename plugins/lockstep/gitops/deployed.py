@@ -14,7 +14,7 @@ from lockstep.inputs import Input
 from lockstep.release import build, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from lockstep.gitops.applications import Application, Source
@@ -59,38 +59,45 @@ class Deployed:
     objects: tuple[Values, ...]
 
 
-def all_of(fleet: Fleet) -> list[Deployed]:
+def all_of(fleet: Fleet, applications: Iterable[Application] | None = None) -> list[Deployed]:
     """Render every Application whose chart is a folder of a repository.
 
     Parameters
     ----------
     fleet : Fleet
         The tree.
+    applications : iterable of Application, optional
+        Those to look at; all of the tree if absent.
 
     Returns
     -------
     list of Deployed
         In the order of the Applications.
     """
+    wanted = fleet.applications if applications is None else applications
     with ThreadPoolExecutor(_WORKERS) as pool:
-        found = pool.map(
-            lambda application: _deployed(fleet, application),
-            (each for each in fleet.applications if _chart(each) is not None),
-        )
-        return list(found)
+        return list(pool.map(lambda each: _deployed(fleet, each), (each for each in wanted if chart_of(each))))
 
 
-def _chart(application: Application) -> Source | None:
+def chart_of(application: Application) -> Source | None:
+    """Give the source of an Application that is a folder of a repository; None if there is none."""
     return next((source for source in application.sources if source.path and not source.ref), None)
 
 
+def values_files(application: Application) -> Iterator[tuple[str, str]]:
+    """Give the values files of an Application: as written, and from the top of their repository."""
+    for source in application.sources:
+        for written in source.value_files:
+            yield written, _resolved(written, source.path or "")
+
+
 def _deployed(fleet: Fleet, application: Application) -> Deployed:
-    source = _chart(application)
+    source = chart_of(application)
     assert source is not None  # noqa: S101 - the caller has looked
     if source.repository != fleet.around.repository or source.revision not in fleet.around.revisions:
         return Deployed(application, None, (), source, (), {}, None, ())
     root = fleet.around.tree.root
-    files = [(written, _resolved(written, str(source.path))) for written in source.value_files]
+    files = list(values_files(application))
     missing = tuple((written, path) for written, path in files if not (root / path).is_file())
     chart = root / str(source.path)
     if missing or not (chart / "Chart.yaml").is_file():

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 FLEET = Path(__file__).parents[3] / "argocd"
 
 
-def plant(root: Path, changes: Mapping[str, str | Mapping[str, str] | None]) -> Path:
+def plant(root: Path, changes: Mapping[str, str | Mapping[str, str] | None], *, copies: bool = False) -> Path:
     """Put the fleet into a folder that looks like a repository.
 
-    Each change is a path with its new text, with texts to replace, or with None to remove it.
+    Each change is a path with its new text, with texts to replace, or with None to remove it. The charts and presets
+    are linked, or copied where a test changes them.
     """
     (root / ".git").mkdir()
     shutil.copytree(FLEET, root / "argocd")
     for name in ("charts", "values"):
-        (root / name).symlink_to(share.folder(name))
+        if copies:
+            shutil.copytree(share.folder(name), root / name, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+        else:
+            (root / name).symlink_to(share.folder(name))
     for path, change in changes.items():
         file = root / path
         if change is None:

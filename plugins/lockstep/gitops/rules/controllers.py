@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from lockstep.findings import Finding
-from lockstep.gitops.deployed import file_of
+from lockstep.gitops.deployed import file_of, values_files
 from lockstep.release import table, whole
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _config(fleet: Fleet, application: Application) -> Values:
 
 
 def _values_file(fleet: Fleet, application: Application) -> Path:
-    files = [file.partition("/")[2] for source in application.sources for file in source.value_files]
+    files = [path for _, path in values_files(application)]
     return fleet.around.tree.root / files[-1] if files else application.file
 
 
