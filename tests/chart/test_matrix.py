@@ -174,7 +174,9 @@ def test_without_a_supervisor_http_is_asked_of_who_serves_alone(engine: str, lay
 
             assert ("httpGet" in probe) is serves(rank, split), (role, kind)
             assert ("exec" in probe) is not serves(rank, split), (role, kind)
-        assert ("lifecycle" in rendered.engine(role)) is serves(rank, split)
+        before = rendered.engine(role)["lifecycle"]["preStop"]["exec"]["command"]
+
+        assert before == (["sleep", "10"] if serves(rank, split) else ["bash", "/lockstep/launch.sh", "outlast"])
 
 
 def test_a_health_check_that_runs_a_request_has_time_for_it() -> None:

@@ -214,7 +214,7 @@ def test_without_a_supervisor_the_leader_waits_for_load_balancers() -> None:
     rendered = render(values({"supervisor": {"enabled": False}}))
 
     assert ["sleep", "10"] == rendered.engine()["lifecycle"]["preStop"]["exec"]["command"]
-    assert "lifecycle" not in rendered.engine("worker")
+    assert "outlast" == rendered.engine("worker")["lifecycle"]["preStop"]["exec"]["command"][-1]
     assert "lifecycle" not in render(FIVE_LINES).engine()
 
 

@@ -93,6 +93,33 @@ def test_alive_asks_once(worker: Pod) -> None:
     assert "llama-0.llama.models does not resolve" in ended.stderr
 
 
+def test_a_worker_outlasts_its_leader(worker: Pod) -> None:
+    """Its preStop returns when the leader's HTTP port answers no more."""
+    with socket.create_server(("127.0.0.2", 0)) as leader:
+        worker.set(PORT=str(leader.getsockname()[1]))
+        waiting = subprocess.Popen(worker.command("outlast"), env=worker.environment, stderr=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(2)
+    _, said = waiting.communicate(timeout=10)
+
+    assert 0 == waiting.returncode, said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"PROPAGATION_SECONDS": "1", "DRAIN_SECONDS": "1"}, id="leader-that-drains-for-ever"),
+        pytest.param({"STUB_MISSES": "100000"}, id="leader-without-a-name"),
+    ],
+)
+def test_no_worker_outlasts_the_drain(worker: Pod, changes: dict[str, str]) -> None:
+    """Nor one that has no leader any more."""
+    with socket.create_server(("127.0.0.2", 0)) as leader:
+        ended = worker.set(PORT=str(leader.getsockname()[1]), **changes).run("outlast", timeout=10)
+
+    assert 0 == ended.code
+
+
 def test_worker_waits_for_the_leaders_engine(worker: Pod) -> None:
     """Without a supervisor a worker's engine starts only when the leader's engine is there."""
     with socket.create_server(("127.0.0.2", 0)) as free:

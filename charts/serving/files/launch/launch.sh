@@ -6,6 +6,7 @@
 #   launch.sh hooks                      run the preLaunch hooks, in order, fail closed
 #   launch.sh facts                      print what the supervisor must know of the engine, KEY=VALUE
 #   launch.sh alive                      a worker's liveness where there is no supervisor
+#   launch.sh outlast                    a worker's preStop there: return when the leader serves no more
 #
 # All it knows comes from the LOCKSTEP_* variables of lib/contract.sh; it names no orchestrator. Some need not be set:
 # EXECUTOR (mp, ray), LOAD_BALANCING (internal, hybrid, external), EXPERT (size; 1 is none), SSH_KEY (file), SSH_PORT.
@@ -72,5 +73,6 @@ case ${1:-} in
   hooks) run_hooks ;;
   facts) engine_facts ;;
   alive) check_alive ;;
-  *) fail "'$1' is no command of launch.sh: engine, hooks, facts, alive, or engine arguments, which begin with -" ;;
+  outlast) outlast_leader ;;
+  *) fail "'$1' is no command of launch.sh: engine, hooks, facts, alive, outlast, or engine arguments, which begin with -" ;;
 esac

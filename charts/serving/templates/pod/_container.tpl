@@ -15,10 +15,7 @@
     - {name: {{ $name }}, containerPort: {{ $port }}, protocol: TCP}
     {{- end }}
   {{- include "serving.probes" . | trim | nindent 2 }}
-  {{- if and (include "serving.serves" .) (not .root.Values.supervisor.enabled) }}
-  lifecycle:
-    preStop: {exec: {command: [sleep, {{ int .root.Values.drain.propagationSeconds | quote }}]}}
-  {{- end }}
+  {{- include "serving.lifecycle" . }}
   resources:
     {{- include "serving.resources" . | trim | nindent 4 }}
   {{- with include "serving.yaml" (include "serving.containerSecurity" .root | fromJson) }}
@@ -27,6 +24,19 @@
   {{- end }}
   volumeMounts:
     {{- include "serving.volumeMounts" . | trim | nindent 4 }}
+{{- end }}
+
+{{- /* serving.lifecycle: what comes before TERM where no supervisor drains: who serves waits until no new requests come,
+       any other rank until its leader has served the last one. Context: dict root, role. */}}
+{{- define "serving.lifecycle" -}}
+{{- $wait := list "bash" "/lockstep/launch.sh" "outlast" }}
+{{- if include "serving.serves" . }}
+{{- $wait = list "sleep" (int .root.Values.drain.propagationSeconds | toString) }}
+{{- end }}
+{{- if not .root.Values.supervisor.enabled }}
+  lifecycle:
+    preStop: {exec: {command: {{ toJson $wait }}}}
+{{- end }}
 {{- end }}
 
 {{- /* serving.command: the launch script and the engine's arguments, behind variables that the stack can set nowhere

@@ -40,6 +40,12 @@ check_alive() {
   leader_answers "$LOCKSTEP_MASTER_PORT" "$LOCKSTEP_PORT"
 }
 
+# A worker's preStop: a running request needs every rank, so none ends while the leader still drains.
+outlast_leader() {
+  local end=$((SECONDS + LOCKSTEP_PROPAGATION_SECONDS + LOCKSTEP_DRAIN_SECONDS))
+  while ((SECONDS < end)) && know_leader && leader_answers "$LOCKSTEP_PORT"; do sleep 1; done
+}
+
 # await WHAT COMMAND...: tries once a second, as long as a start may last. A worker that gives up
 # earlier makes the stack recreate a group whose leader is only pending (kubernetes-sigs/lws#746).
 await() {
