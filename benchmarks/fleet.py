@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -29,13 +29,9 @@ from ci.sim.cluster import Cluster
 from ci.sim.component import CORE, load
 from ci.sim.folders import REPOSITORY, program
 
-if TYPE_CHECKING:
-    from ci.sim.process import Running
-
 NAMESPACE = "fleet"
 PATIENCE = 1800.0  # seconds
 STACKS = {"LeaderWorkerSet": {}, "LeaderWorkerSet under Kueue": {"queue": {"manager": "kueue", "name": "fleet"}}}
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -106,19 +102,7 @@ class Fleet:
 
     def spent(self) -> dict[str, float]:
         """CPU seconds of each process so far."""
-        return {one.name: cpu(one) for one in self.cluster.processes}
-
-
-def cpu(process: Running) -> float:
-    """CPU seconds that a process has used."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-def memory(process: Running) -> float:
-    """MiB that a process holds."""
-    text = Path(f"/proc/{process.pid}/status").read_text()
-    return int(text.partition("VmRSS:")[2].split()[0]) / 1024
+        return {one.name: one.cpu for one in self.cluster.processes}
 
 
 def moment(text: str) -> float:
@@ -166,7 +150,7 @@ def main() -> None:
             fleet = Fleet(cluster, api, groups)
             rows = [fleet.run(stack, more) for stack, more in STACKS.items()]
             names = sorted(fleet.spent())
-        sizes = " | ".join(f"{memory(one):.0f}" for one in sorted(cluster.processes, key=lambda one: one.name))
+        sizes = " | ".join(f"{one.memory:.0f}" for one in sorted(cluster.processes, key=lambda one: one.name))
         print(f"load {os.getloadavg()[1]:.1f}\n")
     finally:
         cluster.down()

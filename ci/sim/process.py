@@ -30,6 +30,18 @@ class Running:
         """Whether this very process still runs."""
         return started(self.pid) == self.started
 
+    @property
+    def cpu(self) -> float:
+        """CPU seconds that it has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def memory(self) -> float:
+        """MiB that it holds."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
 
 def start(name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> Running:
     """Start a process in a session of its own, so that Ctrl-C reaches only its parent; its output goes to a log."""
