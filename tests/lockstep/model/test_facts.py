@@ -23,6 +23,8 @@ PARAMETERS = {
     "meta-llama/Llama-4-Maverick-17B-128E-Instruct": 400,
     "mistralai/Mixtral-8x7B-v0.1": 46.7,
     "mistralai/Mixtral-8x22B-v0.1": 141,
+    "Qwen/Qwen2.5-14B": 14.7,
+    "Qwen/Qwen2.5-14B-Instruct": 14.7,
     "Qwen/Qwen3-8B": 8.2,
     "Qwen/Qwen3-32B": 32.8,
     "Qwen/Qwen3-30B-A3B": 30.5,
