@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 import urllib.request
 from contextlib import closing
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ class ArgoCD:
         with self.api() as api:
             return {item["metadata"]["name"]: item for item in api.get(f"{OURS}/applications")["items"]}
 
+    def create(self, item: dict[str, Any]) -> None:
+        """Create an object of Argo CD's own API."""
+        with self.api() as api:
+            api.create(f"{OURS}/{item['kind'].lower()}s", item)
+
     def refresh(self, application: str) -> None:
         """Have an Application compared with Git now, as a push event from a Git host does."""
         note = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
@@ -59,10 +65,13 @@ class ArgoCD:
                 api.merge(f"{OURS}/applicationsets/{item['metadata']['name']}", note)
 
     def tree(self, application: str) -> list[Health]:
-        """Every object of an Application that has a health, also those that controllers made for it."""
+        """List the objects of an Application that have a health, also those that controllers made for it."""
         address = f"{self.server}/applications/{application}/resource-tree"
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as answer:
-            nodes = json.load(answer).get("nodes") or []
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as answer:
+                nodes = json.load(answer).get("nodes") or []
+        except urllib.error.HTTPError:
+            return []  # there is no such Application, or it was never compared
         return [
             Health(node["kind"], node["name"], node["health"]["status"], node["health"].get("message", ""))
             for node in nodes

@@ -160,7 +160,7 @@ def linker_flags(component: Component) -> str:
     """Compose what the linker is told, with the version where the source leaves it to the linker."""
     version = component.version()
     major, minor, _ = version.removeprefix("v").split(".", 2)
-    names = {"version": version, "major": major, "minor": minor}
+    names = {"version": version, "number": version.removeprefix("v"), "major": major, "minor": minor}
     return " ".join([FLAGS, *(f"-X {variable}={fill(text, names)}" for variable, text in component.stamp.items())])
 
 

@@ -45,8 +45,9 @@ class Repository:
         shutil.rmtree(target) if target.is_dir() else target.unlink()
 
     def push(self, subject: str) -> str:
-        """Commit everything in the clone, push it, and return the revision."""
+        """Commit everything in the clone, push it with what was committed before, and return the revision."""
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", subject)
+        if self.git("status", "--porcelain"):
+            self.git("commit", "--quiet", "--message", subject)
         self.git("push", "--quiet", "origin", "main")
         return self.git("rev-parse", "HEAD")

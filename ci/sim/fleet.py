@@ -1,0 +1,63 @@
+"""A fleet of one simulated cluster: Argo CD bootstrapped from a fork of this repository, as argocd/README.md says."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from ci.sim.argocd import ArgoCD
+from ci.sim.folders import REPOSITORY
+from ci.sim.repository import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ci.sim.cluster import Cluster
+
+DEPLOYMENTS = "argocd/deployments"
+
+
+class Fleet:
+    """Argo CD in a cluster, and the repository that it follows, cloned in ``folder``."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.argocd = ArgoCD(cluster)
+        self.repository = Repository(cluster, "platform", folder)
+
+    def bootstrap(self) -> None:
+        """Fork this repository without its models, and apply the one object that is applied by hand."""
+        for part in ("argocd", "charts", "values"):
+            shutil.copytree(REPOSITORY / part, self.repository.folder / part)
+        for part in ("deployments", "queues"):
+            self.repository.remove(f"argocd/{part}")
+        # The controllers of a simulated cluster are processes; their charts would have to be downloaded.
+        secret = self.read("argocd/clusters/local.yaml")
+        labels = secret["metadata"]["labels"]
+        secret["metadata"]["labels"] = {name: "false" if text == "true" else text for name, text in labels.items()}
+        self.repository.write("argocd/clusters/local.yaml", yaml.safe_dump(secret))
+        root = self.read("argocd/bootstrap/root.yaml")
+        source = root["spec"]["source"]
+        source["repoURL"] = source["helm"]["parameters"][0]["value"] = self.repository.url
+        self.repository.write("argocd/bootstrap/root.yaml", yaml.safe_dump(root))
+        self.repository.push("Fork")
+        self.argocd.create(root)
+
+    def read(self, path: str) -> dict[str, Any]:
+        """Read a file of one YAML document in the clone."""
+        document: dict[str, Any] = yaml.safe_load((self.repository.folder / path).read_text())
+        return document
+
+    def deploy(self, cluster: str, name: str, config: dict[str, Any], values: dict[str, Any]) -> None:
+        """Write the two files of a deployment, without a commit."""
+        folder = f"{DEPLOYMENTS}/{cluster}/{name}"
+        self.repository.write(f"{folder}/config.yaml", yaml.safe_dump(config, sort_keys=False))
+        self.repository.write(f"{folder}/values.yaml", yaml.safe_dump(values, sort_keys=False))
+
+    def push(self, subject: str) -> str:
+        """Commit, push, and tell Argo CD as a Git host's webhook does; return the revision."""
+        revision = self.repository.push(subject)
+        self.argocd.generate()
+        for name in self.argocd.applications():
+            self.argocd.refresh(name)
+        return revision

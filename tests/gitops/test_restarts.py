@@ -1,0 +1,45 @@
+"""Nothing is lost when a part of Argo CD, or the API server below it, restarts in the middle of a sync."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from ci.sim.ready import answers
+
+from tests.cluster.release import two_nodes
+from tests.cluster.waiting import eventually
+
+if TYPE_CHECKING:
+    from ci.sim.cluster import Cluster as Simulated
+
+    from tests.gitops.model import Model
+
+SLOW = {"annotations": {"sim/ready-delay": "3s"}}
+PARTS = (
+    "argocd-redis",
+    "argocd-repo-server",
+    "argocd-application-controller",
+    "argocd-applicationset-controller",
+    "git",
+    "kube-apiserver",
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_restart_in_mid_sync_loses_nothing(model: Model, hub: Simulated, part: str) -> None:
+    """The commit arrives whole, each group rolls, and the next commit is followed as before."""
+    model.until("Healthy", revision=model.commit(two_nodes(replicas=2, pod=SLOW)))
+    before = model.release.uids()
+    revision = model.commit(two_nodes(replicas=2, pod=SLOW, engine={"name": "vllm", "args": {"max-num-seqs": 64}}))
+    eventually("the first pod to go", lambda: before != model.release.uids())
+
+    hub.restart(part)
+    api = f"https://127.0.0.1:{hub.state['ports']['kube-apiserver']}/readyz"
+    eventually("the API server", lambda: answers(api, hub.folder / "pki" / "ca.crt"))
+    model.until("Healthy", revision=revision)
+    after = {pod["metadata"]["uid"] for pod in model.release.replaced(before, 4)}
+    model.until("Healthy", revision=model.commit(two_nodes(replicas=1, pod=SLOW)))
+
+    assert set(before.values()).isdisjoint(after)
+    assert all(one.alive for one in hub.processes)
