@@ -102,7 +102,7 @@ def test_deleted_worker_comes_back_alone(tmp_path: Path, stack: str, same: bool)
 NO_MPI = [tool for tool in ("mpirun", "sshd", "ssh") if shutil.which(tool, path=SYSTEM) is None]
 ENGINES = {
     "sglang": "{name: sglang}",
-    "trtllm": "{name: trtllm, sshSecret: {name: keys}}",
+    "trtllm": "{name: trtllm, sshSecret: {name: keys}, args: {config: {return_perf_metrics: true}}}",
     "ray": "{name: vllm, version: 0.17.1, executor: ray}",
 }
 

@@ -122,14 +122,16 @@ def test_kill_of_the_session(held: Held) -> None:
 
 
 def test_kill_of_launcher_and_janitor(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both at once: the session lets go by itself, and the next rehearsal removes the folder."""
+    """Both are lost: the session lets go by itself, and the next rehearsal removes the folder."""
     folder = held.until("request")
     janitors = {
         pid
         for pid in processes.parents()
         if b"rehearse.janitor" in command(pid) and str(folder).encode() in command(pid)
     }
-    processes.send(janitors | {held.launcher.pid}, signal.SIGKILL)
+    # The janitor first: while it lives, it cleans up as soon as the launcher is gone.
+    processes.send(janitors, signal.SIGKILL)
+    held.launcher.kill()
     deadline = time.monotonic() + 10
     while processes.marked(str(folder)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -14,6 +14,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -357,6 +358,29 @@ def test_ranks_with_different_flags_never_serve(tmp_path: Path) -> None:
         rank.wait()
 
     assert "ERROR" not in log.read_text()
+
+
+def test_further_node_that_is_not_headless(tmp_path: Path) -> None:
+    """It waits for the others without a word, and only with all of them finds that it cannot be asked."""
+    host = f"127.78.{os.getpid() % 250}.2"
+    command = [install(tmp_path / "bin"), "serve", "tiny", "-pp", "2", "--nnodes", "2", "--master-addr", host]
+    log, env = tmp_path / "log", os.environ | QUICK
+    with ExitStack() as stack:
+        out = stack.enter_context(log.open("w"))
+        second = stack.enter_context(subprocess.Popen([*command, "--node-rank", "1"], stdout=out, env=env))
+        stack.callback(second.kill)
+        time.sleep(1)
+
+        assert second.poll() is None
+        assert "ERROR" not in log.read_text()
+
+        leads = [*command, "--node-rank", "0", "--host", host]
+        first = stack.enter_context(subprocess.Popen(leads, stdout=out, env=env))
+        stack.callback(first.kill)
+
+        assert 1 == second.wait(timeout=20)
+
+    assert "collective_rpc should not be called on follower node" in log.read_text()
 
 
 def urllib_open(url: str) -> None:
