@@ -4,7 +4,8 @@
 {{- define "serving.engine.sglang.contract" -}}
 {{- end }}
 
-{{- /* serving.engine.sglang.env: defaults that engine.env may replace. Context: root. */}}
+{{- /* serving.engine.sglang.env: defaults that engine.env may replace; names as in sglang/srt/environ.py of 0.5.23.
+       Context: root. */}}
 {{- define "serving.engine.sglang.env" -}}
 SGLANG_DG_CACHE_DIR: /cache/deep_gemm
 {{- end }}
