@@ -85,7 +85,7 @@ def _base_values(file: Path) -> Values:
 
 @cache
 def _defaults(chart: Path) -> Values:
-    return read(chart / "values.yaml")
+    return _base_values(chart / "values.yaml")
 
 
 def release_name(file: Path) -> str:

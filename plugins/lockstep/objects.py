@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-    from lockstep.yamlfile import Value, Values
+    from lockstep.yamlfile import Values
 
-# Kinds of the stacks, with the file that was made of their definition; pods in them are left to the schemas of core.
-_OWN: Final = {"LeaderWorkerSet": "leaderworkerset.json", "PodCliqueSet": "podcliqueset.json"}
+# Kinds beyond core that the chart renders, with the file that was made of their definition. The pods in that of
+# LeaderWorkerSet are left to the schemas of core.
+_OWN: Final = {
+    "LeaderWorkerSet": "leaderworkerset.json",
+    "PodCliqueSet": "podcliqueset.json",
+    "ScaledObject": "scaledobject.json",
+}
 
 
 def faults(objects: Iterable[Values], version: str | None = None) -> Iterator[str]:
@@ -49,21 +54,25 @@ def faults(objects: Iterable[Values], version: str | None = None) -> Iterator[st
     wanted = version or kubernetes_validate.latest_version()
     for given in objects:
         name = f"{given.get('kind')} {table(given, 'metadata').get('name')}"
-        for part, wrong in _faults(given, wanted):
-            where = ".".join(filter(None, (part, dotted(wrong.absolute_path))))
-            yield f"{name}: {where or 'the object'}: {wrong.message}"
+        for where, message in _faults(given, wanted):
+            yield f"{name}: {dotted(where) or 'the object'}: {message}"
 
 
-def _faults(given: Values, version: str) -> Iterator[tuple[str, ValidationError]]:
+def _faults(given: Values, version: str) -> Iterator[tuple[list[str | int], str]]:
+    """Yield the place of each fault and what it is."""
     file = _OWN.get(str(given.get("kind")))
     if file is None:
-        yield from (("", wrong) for wrong in _core(given, version))
+        yield from ((list(wrong.absolute_path), wrong.message) for wrong in _core(given, version))
         return
     schema = _schema(file)
-    yield from (("", wrong) for wrong in validator_for(schema)(schema).iter_errors(given))
-    for path, template in _templates(given):
-        pod: Values = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": template}
-        yield from ((path, wrong) for wrong in _core(pod, version))
+    for wrong in validator_for(schema)(schema).iter_errors(given):
+        yield list(wrong.absolute_path), wrong.message
+    group = table(table(given, "spec"), "leaderWorkerTemplate")
+    for role in ("leaderTemplate", "workerTemplate"):
+        if role in group:
+            pod: Values = {"apiVersion": "v1", "kind": "PodTemplate", "template": group[role]}
+            for wrong in _core(pod, version):
+                yield ["spec", "leaderWorkerTemplate", role, *list(wrong.absolute_path)[1:]], wrong.message
 
 
 def _core(given: Values, version: str) -> Iterator[ValidationError]:
@@ -82,16 +91,3 @@ def _core(given: Values, version: str) -> Iterator[ValidationError]:
 def _schema(file: str) -> Values:
     schema: Values = json.loads((share.folder("schemas") / file).read_text(encoding="utf-8"))
     return schema
-
-
-def _templates(given: Values) -> Iterator[tuple[str, Value]]:
-    """Yield the pod templates of a stack's object, with their path."""
-    spec = table(given, "spec")
-    group = table(spec, "leaderWorkerTemplate")
-    for role in ("leaderTemplate", "workerTemplate"):
-        if role in group:
-            yield f"spec.leaderWorkerTemplate.{role}", group[role]
-    cliques = table(spec, "template").get("cliques")
-    for index, clique in enumerate(cliques if isinstance(cliques, list) else ()):
-        if isinstance(clique, dict):
-            yield f"spec.template.cliques[{index}]", {"spec": table(clique, "spec").get("podSpec")}

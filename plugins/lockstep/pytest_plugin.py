@@ -152,12 +152,14 @@ class ChecksItem(_Item):
     def runtest(self) -> None:
         """Look at everything that the schema does not hold; without an error, what is left are warnings."""
         from lockstep.findings import has_errors
+        from lockstep.report.place import placed
 
         if self.parent.unfit:
             pytest.skip("the values do not fit the schema; the test schema says why")
         self.fail([finding for finding in self.parent.findings if has_errors([finding])])
-        for finding in self.parent.findings:
-            warnings.warn(LockstepWarning(_said(self.path, [finding])), stacklevel=1)
+        for finding, line in placed(self.path, self.parent.findings):
+            warning = LockstepWarning(_said(self.path, [finding]))
+            warnings.warn_explicit(warning, None, str(self.path), line)  # shown with that line of the file
 
 
 class RenderItem(_Item):
@@ -188,10 +190,7 @@ class ObjectsItem(_Item):
 
 def _said(file: Path, findings: list[Finding]) -> str:
     """Say findings as `lockstep check` does, each with its line."""
-    from lockstep.report import to_text
     from lockstep.report.place import placed, shown
+    from lockstep.report.text import block
 
-    return "\n".join(
-        f"{shown(file)}:{line}: {to_text([(file, [finding])], colour=False).rpartition(chr(10))[0]}"
-        for finding, line in placed(file, findings)
-    )
+    return "\n".join(f"{shown(file)}:{line}: {block(finding)}" for finding, line in placed(file, findings))

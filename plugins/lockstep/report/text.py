@@ -39,14 +39,28 @@ def to_text(reports: Iterable[tuple[Path, Sequence[Finding]]], *, colour: bool) 
 
 def _file(file: Path, findings: Sequence[Finding], *, colour: bool) -> str:
     ordered = sorted(findings, key=lambda finding: finding.severity is Severity.WARNING)
-    blocks = [_finding(finding, colour=colour) for finding in ordered]
+    blocks = [block(finding, colour=colour) for finding in ordered]
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     counts = ", ".join(_count(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number)
     return "\n".join([*blocks, f"{file}: {counts or 'no findings'}"])
 
 
-def _finding(finding: Finding, *, colour: bool) -> str:
+def block(finding: Finding, *, colour: bool = False) -> str:
+    """Write one finding.
+
+    Parameters
+    ----------
+    finding : Finding
+        The finding.
+    colour : bool, optional
+        Whether to colour its severity.
+
+    Returns
+    -------
+    str
+        Severity, code and path; below them, indented, what is wrong and what mends it.
+    """
     severity = finding.severity.value
     if colour:
         severity = f"\033[{_COLOURS[finding.severity]}m{severity}\033[0m"
