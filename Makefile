@@ -66,7 +66,7 @@ test-kind: kind ## Run the cluster suite on the kind cluster: real pods
 	@$(BIN)/python -m pytest tests/cluster --cluster-type kind --timeout 900 $(ARGS)
 
 demo-kind: kind ## Form a group of real pods on the kind cluster, lose a rank, and see it come back
-	@PATH="$(CURDIR)/$(BIN):$$PATH" bash -c 'source ci/kind/settings.sh && exec python ci/kind/demo.py'
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash -c 'source ci/kind/settings.sh && exec env PYTHONPATH=. python -m ci.kind.demo'
 
 test-gpu: $(READY) ## Serve a site's own values on its cluster: make test-gpu SITE=values.yaml KUBECONFIG=file
 	@$(if $(SITE),,echo "test-gpu: which values? make test-gpu SITE=my-values.yaml KUBECONFIG=file"; exit 2)

@@ -6,9 +6,10 @@ import json
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ci.kind.client import KILL_ENGINE, Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 CHART = str(HERE.parents[1] / "charts" / "serving")
 VALUES = str(HERE / "values.yaml")
-KILL = HERE / "kill_engine.py"
 MODEL = "deepseek-ai/DeepSeek-R1"
 NAME = "demo"
-KUBECTL = ["kubectl", "--namespace", NAME]
+KUBECTL = ("kubectl", "--namespace", NAME)
+CLIENT = Client(KUBECTL, ("helm", "--namespace", NAME))
 LIMIT = 180.0  # seconds for each wait
 
 
@@ -36,24 +37,9 @@ def show(*command: str, script: Path | None = None) -> None:
         sys.exit(f"demo: `{text}` ended with {code}")
 
 
-class Group:
-    """The group as a client sees it, through the API server and the release's Service."""
-
-    def __init__(self) -> None:
-        self.proxy = subprocess.Popen(["kubectl", "proxy", "--port", "0"], stdout=subprocess.PIPE, text=True)
-        said = self.proxy.stdout.readline() if self.proxy.stdout else ""
-        service = f"api/v1/namespaces/{NAME}/services/http:{NAME}-api:http/proxy"
-        self.url = f"http://{said.split()[-1]}/{service}/v1/completions"
-
-    def answer(self) -> str | None:
-        """Ask for a completion; None when there is none."""
-        body = json.dumps({"model": MODEL, "prompt": "Once upon a time", "max_tokens": 8}).encode()
-        request = urllib.request.Request(self.url, data=body, headers={"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=5) as answer:
-                return str(json.load(answer)["choices"][0]["text"])
-        except OSError:
-            return None
+def answer() -> bool:
+    """Whether the group gives a completion."""
+    return CLIENT.ask(MODEL, tokens=8, patience=5) is not None
 
 
 def ready() -> bool:
@@ -74,13 +60,13 @@ def until(look: Callable[[], object], what: str) -> None:
         time.sleep(0.1)
 
 
-def lose(group: Group, *command: str, script: Path | None = None) -> None:
+def lose(*command: str, script: Path | None = None) -> None:
     """Do harm, and say when answers ended and came again."""
     started = time.monotonic()
     show(*command, script=script)
-    until(lambda: group.answer() is None, "answers to end")
+    until(lambda: not answer(), "answers to end")
     lost = time.monotonic() - started
-    until(group.answer, "an answer")
+    until(answer, "an answer")
     print(f"answers ended after {lost:.1f} s and came again after {time.monotonic() - started:.1f} s", flush=True)
     until(ready, "all pods to be Ready")
     show(*KUBECTL, "get", "pods", "--output", "wide")
@@ -96,20 +82,17 @@ def main() -> None:
     print(f"both pods are Ready {time.monotonic() - started:.1f} s after helm install", flush=True)
     show(*KUBECTL, "get", "leaderworkersets,pods,services", "--output", "wide")
 
-    group = Group()
-    try:
-        say("It answers, and helm test asks each rank")
-        until(group.answer, "an answer")
-        show("helm", "test", NAME, "--namespace", NAME, "--logs")
+    say("It answers, and helm test asks each rank")
+    CLIENT.start(NAME)
+    until(answer, "an answer")
+    show("helm", "test", NAME, "--namespace", NAME, "--logs")
 
-        say("The engine of the worker is killed: the supervisor restarts the group in place, no pod is replaced")
-        lose(group, *KUBECTL, "exec", "-i", f"{NAME}-0-1", "-c", "engine", "--", "python3", "-", script=KILL)
-        show(*KUBECTL, "logs", f"{NAME}-0", "-c", "engine", "--tail", "12")
+    say("The engine of the worker is killed: the supervisor restarts the group in place, no pod is replaced")
+    lose(*KUBECTL, "exec", "-i", f"{NAME}-0-1", "-c", "engine", "--", "python3", "-", script=KILL_ENGINE)
+    show(*KUBECTL, "logs", f"{NAME}-0", "-c", "engine", "--tail", "12")
 
-        say("The worker's pod is deleted: LeaderWorkerSet recreates the group")
-        lose(group, *KUBECTL, "delete", "pod", f"{NAME}-0-1", "--wait=false")
-    finally:
-        group.proxy.terminate()
+    say("The worker's pod is deleted: LeaderWorkerSet recreates the group")
+    lose(*KUBECTL, "delete", "pod", f"{NAME}-0-1", "--wait=false")
 
     say("Done")
     show("helm", "uninstall", NAME, "--namespace", NAME)

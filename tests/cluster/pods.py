@@ -5,30 +5,22 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-import requests
-from ci.sim.folders import REPOSITORY, program
+from ci.kind.client import KILL_ENGINE, Client
+from ci.sim.folders import program
 
 if TYPE_CHECKING:
     from tests.cluster.release import Manifest, Release
 
-KILL_ENGINE = REPOSITORY / "ci" / "kind" / "kill_engine.py"
+
+def client(release: Release) -> Client:
+    """Give the pod that asks the release, which ``start`` makes."""
+    where = ("--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace)
+    return Client((str(program("kubectl")), *where), (str(program("helm")), *where))
 
 
 def ask(release: Release, model: str, tokens: int = 4, patience: float = 5) -> Manifest | None:
-    """Ask for a completion through the API server and the release's Service; None when it gives none."""
-    assert release.cluster.kube_client is not None
-    try:
-        response = release.cluster.kube_client.post(
-            version="v1",
-            namespace=release.namespace,
-            url=f"services/http:{release.name}-api:http/proxy/v1/completions",
-            json={"model": model, "prompt": "Once upon a time", "max_tokens": tokens},
-            timeout=patience,
-        )
-    except requests.RequestException:
-        return None
-    answer: Manifest | None = response.json() if response.ok else None
-    return answer
+    """Ask for a completion; None when there is none."""
+    return client(release).ask(model, tokens, patience)
 
 
 def run(release: Release, pod: str, *command: str) -> subprocess.CompletedProcess[str]:

@@ -33,6 +33,7 @@ def form(release: Release, **changes: Any) -> dict[str, str]:
     """Install one group, wait until it answers, and return the pods' UIDs."""
     release.apply(two_nodes(**changes))
     release.ready(2)
+    pods.client(release).start(release.name)
     eventually("an answer", lambda: pods.ask(release, MODEL))
     return release.uids()
 
@@ -40,8 +41,10 @@ def form(release: Release, **changes: Any) -> dict[str, str]:
 def test_a_group_of_real_pods_forms_and_answers(release: Release, times: Times) -> None:
     """Both ranks run an engine, every token takes both, and only the leader is behind the Service."""
     started = time.monotonic()
+    release.apply(two_nodes())
+    release.ready(2)
+    times("none: from helm install", ready=time.monotonic() - started)
     form(release)
-    times("none: from helm install", answers=time.monotonic() - started)
     answer = pods.ask(release, MODEL, tokens=7)
 
     assert answer is not None
@@ -141,3 +144,20 @@ def need_docker(config: pytest.Config) -> None:
     """Skip where the nodes are no containers of this machine."""
     if config.getoption("cluster_type") != "kind":
         pytest.skip("ends a container from its node: --cluster-type kind")
+
+
+def test_helm_test_agrees_only_with_a_whole_group(release: Release) -> None:
+    """While the worker finds no node the leader runs and the test fails, naming what is waited for; then it passes."""
+    nowhere = {"nodeSelector": {"kubernetes.io/hostname": "nowhere"}}
+    release.apply(two_nodes(worker=nowhere))
+    eventually("a running leader", lambda: "Running" in [pod["status"]["phase"] for pod in release.pods()])
+    half = release.helm("test", release.name, "--logs", check=False)
+
+    release.apply(two_nodes())
+    eventually("a placed worker", lambda: all("nodeName" in pod["spec"] for pod in release.ready(2)))
+    whole = release.helm("test", release.name, "--logs", check=False)
+
+    assert half.returncode != 0
+    assert "/ready says 503: assembling rank-missing 1 of 2 ranks are here, missing rank 1" in half.stdout
+    assert "ok: 2 pods, 2 to a group" in whole.stdout
+    assert 0 == whole.returncode

@@ -64,6 +64,7 @@ def served(
     try:
         release.apply({})
         release.ready(count)
+        pods.client(release).start(release.name)
         eventually("an answer", lambda: pods.ask(release, model, patience=PATIENCE))
         yield release
     finally:

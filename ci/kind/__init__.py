@@ -1,0 +1,1 @@
+"""A kind cluster with GPUs on paper: see docs/kind.md."""
