@@ -14,7 +14,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -353,9 +353,8 @@ def test_ranks_with_different_flags_never_serve(tmp_path: Path) -> None:
     with pytest.raises(ConnectionRefusedError):
         urllib_open(f"http://{host}:8000/health")
 
-    for rank in ranks:  # no TERM: one that comes while an engine starts is lost
-        os.killpg(rank.pid, signal.SIGKILL)
-        rank.wait()
+    for rank in ranks:
+        end(rank)
 
     assert "ERROR" not in log.read_text()
 
@@ -367,20 +366,26 @@ def test_further_node_that_is_not_headless(tmp_path: Path) -> None:
     log, env = tmp_path / "log", os.environ | QUICK
     with ExitStack() as stack:
         out = stack.enter_context(log.open("w"))
-        second = stack.enter_context(subprocess.Popen([*command, "--node-rank", "1"], stdout=out, env=env))
-        stack.callback(second.kill)
+        second = subprocess.Popen([*command, "--node-rank", "1"], stdout=out, env=env, start_new_session=True)
+        stack.callback(end, second)
         time.sleep(1)
 
         assert second.poll() is None
         assert "ERROR" not in log.read_text()
 
         leads = [*command, "--node-rank", "0", "--host", host]
-        first = stack.enter_context(subprocess.Popen(leads, stdout=out, env=env))
-        stack.callback(first.kill)
+        stack.callback(end, subprocess.Popen(leads, stdout=out, env=env, start_new_session=True))
 
         assert 1 == second.wait(timeout=20)
 
     assert "collective_rpc should not be called on follower node" in log.read_text()
+
+
+def end(node: subprocess.Popen[bytes]) -> None:
+    """Kill all processes of a node: TERM is lost while an engine starts, and a core outlives its parent."""
+    with suppress(ProcessLookupError):
+        os.killpg(node.pid, signal.SIGKILL)
+    node.wait()
 
 
 def urllib_open(url: str) -> None:
