@@ -121,12 +121,25 @@ def test_a_combination_renders_or_is_refused_for_its_reason(engine: str, stack: 
     for item in core_objects(rendered):
         is_valid(json.dumps(item))
     assert ranks_of(rendered) == split.nodes * split.gpus
+    assert {split.nodes} == {pods_of(item) for item in rendered.stack()}
     for role in rendered.templates():
-        limits = rendered.engine(role)["resources"]["limits"]
+        made = rendered.engine(role)
+        asked = {made[f"{kind}Probe"]["httpGet"]["port"] for kind in ("startup", "readiness", "liveness")}
 
         assert set() == wanted_by_the_scripts() - set(rendered.env(role)), role
-        assert str(split.gpus) == limits["nvidia.com/gpu"]
+        assert str(split.gpus) == made["resources"]["limits"]["nvidia.com/gpu"]
+        assert {"status"} == asked, "the supervisor answers on every pod; the engine's HTTP is not everywhere"
     assert [rank for rank in range(split.nodes) if serves(rank, split)] == selected(rendered, split)
+
+
+def pods_of(item: Object) -> int:
+    """Count the pods of one group of a stack's object."""
+    spec = item["spec"]
+    if item["kind"] == "LeaderWorkerSet":
+        return int(spec["leaderWorkerTemplate"]["size"])
+    if item["kind"] == "PodCliqueSet":
+        return sum(clique["spec"]["replicas"] for clique in spec["template"]["cliques"])
+    return int(spec["replicas"]) if item["kind"] == "StatefulSet" else 1
 
 
 @cache
@@ -242,10 +255,41 @@ def test_no_other_engine_has_ssh(engine: str) -> None:
     assert "ssh" not in {volume["name"] for volume in rendered.pod()["volumes"]}
 
 
+@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rendering_twice_gives_the_same_bytes(engine: str) -> None:
-    """Argo CD renders again and again."""
-    document = yaml.safe_dump(given(engine, "lws", LAYOUTS["by-default"]))
-    once, twice = (_template.__wrapped__(CHART, "r1", (document,), ()) for _ in range(2))
+def test_rendering_twice_gives_the_same_bytes(engine: str, stack: str) -> None:
+    """Argo CD renders again and again, for an install as for an upgrade."""
+    one_node = stack == "deployment"
+    values = given(engine, stack, LAYOUTS["t8" if one_node else "by-default"])
+    if one_node:
+        values["engine"] = {"name": values["engine"]["name"]}  # without what is for several nodes
+    document = yaml.safe_dump(values)
+    once, twice = (_template.__wrapped__(CHART, "r1", (document,), flags) for flags in ((), ("--is-upgrade",)))
 
     assert once == twice
+
+
+# What a controller makes of the name of the last group's set (h: its hash), and how long that may be.
+MADE: Final = {
+    "lws": (63, "{name}-{last}-hhhhhhhhhh"),
+    "kueue": (63, "statefulset-{name}-hhhhh"),
+    "grove": (45, "{name}gworker"),
+    "deployment": (63, "{name}-api"),
+}
+
+
+@pytest.mark.parametrize("replicas", [1, 12], ids=["one-group", "twelve-groups"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_longest_name_fits_whatever_is_made_of_it(stack: str, replicas: int) -> None:
+    """To the character: a shorter limit would refuse what runs, a longer one leave pods that are never made."""
+    layout = LAYOUTS["t8" if stack == "deployment" else "by-default"]
+    values = given("vllm", stack, layout) | {"replicas": replicas}
+    said = refusal(values | {"fullnameOverride": "n" * 99})
+    longest = "n" * int(re.findall(r"but (\d+) is the limit", said)[0])
+    rendered = render(values | {"fullnameOverride": longest})
+    room, made = MADE[stack]
+    services = [item["metadata"]["name"] for item in rendered.objects if item["kind"] == "Service"]
+    labels = [label for template in rendered.templates().values() for label in template["metadata"]["labels"].values()]
+
+    assert room == len(made.format(name=rendered.stack()[-1]["metadata"]["name"], last=replicas - 1))
+    assert max(map(len, [*services, *labels])) <= 63

@@ -19,7 +19,15 @@ KUBERNETES = ("1.27", "1.37")  # the floor of the chart, and the newest that the
 LEADER_WORKER_SET = json.loads((Path(__file__).parent / "schemas" / "leaderworkerset.json").read_text(encoding="utf-8"))
 POD_CLIQUE_SET = json.loads((Path(__file__).parent / "schemas" / "podcliqueset.json").read_text(encoding="utf-8"))
 SCALED_OBJECT = json.loads((Path(__file__).parent / "schemas" / "scaledobject.json").read_text(encoding="utf-8"))
-CUSTOM = {"LeaderWorkerSet": LEADER_WORKER_SET, "PodCliqueSet": POD_CLIQUE_SET, "ScaledObject": SCALED_OBJECT}
+# Each made once: jsonschema.validate would hold a schema of 100 KB against its own at every object.
+CUSTOM = {
+    kind: jsonschema.validators.validator_for(schema)(schema)
+    for kind, schema in (
+        ("LeaderWorkerSet", LEADER_WORKER_SET),
+        ("PodCliqueSet", POD_CLIQUE_SET),
+        ("ScaledObject", SCALED_OBJECT),
+    )
+}
 EXAMPLES = [*sorted((CHART / "ci").glob("*.yaml")), *sorted((ROOT / "values" / "examples").glob("*.yaml"))]
 
 LWS = {
@@ -68,7 +76,7 @@ def core_objects(rendered: Rendered) -> Iterator[Object]:
     """Give every object as one that core Kubernetes knows; what custom resources add is validated here."""
     for item in rendered.objects:
         if item["kind"] in CUSTOM:
-            jsonschema.validate(item, CUSTOM[item["kind"]])
+            CUSTOM[item["kind"]].validate(item)
             for role, template in rendered.templates().items():
                 yield {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": role}, "template": template}
         else:
