@@ -9,7 +9,7 @@ import pytest
 from lockstep.errors import UsageError
 from lockstep.rehearse.faults import Fault, check, parse_fault, parse_kill, read_faults
 
-from .builders import group
+from .builders import container, group, lws, pod_template
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,3 +110,14 @@ def test_what_cannot_be_done_here(message: str, text: str) -> None:
     """A group of two on loopback with the real engine."""
     with pytest.raises(UsageError, match=message):
         check([parse_fault(text)], group(), namespaces=False, standin=False)
+
+
+@pytest.mark.parametrize("variables", [{"LOCKSTEP_ENGINE": "trtllm"}, {"LOCKSTEP_EXECUTOR": "ray"}], ids=["mpi", "ray"])
+def test_engine_of_a_node_that_the_leader_fills(variables: dict[str, str]) -> None:
+    """There is no command on a worker that could end by itself; on the leader there is."""
+    env = [{"name": name, "value": value} for name, value in ({"LOCKSTEP_ENGINE": "vllm"} | variables).items()]
+    made = group(*lws(leader=pod_template(container(env=env))))
+    check([parse_fault("exit leader@1")], made, namespaces=False, standin=True)
+
+    with pytest.raises(UsageError, match="use kill"):
+        check([parse_fault("exit worker@1")], made, namespaces=False, standin=True)

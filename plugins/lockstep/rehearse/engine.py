@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lockstep.errors import LockstepError
 from lockstep.rehearse import companions, real_engine, tree
-from lockstep.standin.install import install
+from lockstep.standin.install import VERSIONS, install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +55,7 @@ def environments(kind: str, group: Group, folder: Path, loads: dict[int, float],
     install(commands, beside.python, name, ray=beside.gpus > 0)
     _script(commands / "python3", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     common["PATH"] = os.pathsep.join([str(commands), *map(str, beside.path), USUAL])
-    version = image_version(group)
-    if version:
-        common.setdefault("STANDIN_VERSION", version)
+    common.setdefault("STANDIN_VERSION", image_version(group) or VERSIONS[name])
 
     def environment(rank: int, pod: Path) -> dict[str, str]:
         usual = float(common.get("STANDIN_LOAD_SECONDS", "1"))

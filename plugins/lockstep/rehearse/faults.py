@@ -13,7 +13,7 @@ import yaml
 
 from lockstep.errors import LockstepError, UsageError
 from lockstep.rehearse import processes, tree
-from lockstep.rehearse.engine import CONTROL
+from lockstep.rehearse.engine import CONTROL, contract
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,6 +172,14 @@ def check(faults: Iterable[Fault], group: Group, *, namespaces: bool, standin: b
             raise UsageError(f"fault {str(fault)!r}: a cut needs network namespaces, which are not to be had here")
         if fault.kind in ("exit", "slow-load") and not standin:
             raise UsageError(f"fault {str(fault)!r}: only the stand-in engine can do that")
+        if fault.kind == "exit" and fault.rank and _placed_by_leader(group):
+            raise UsageError(f"fault {str(fault)!r}: the leader's engine places the ranks of that node; use kill")
+
+
+def _placed_by_leader(group: Group) -> bool:
+    """Return whether a worker's node has no engine command of its own: only Ray, or an ssh server."""
+    given = contract(group)
+    return given.get("LOCKSTEP_ENGINE") == "trtllm" or given.get("LOCKSTEP_EXECUTOR") == "ray"
 
 
 async def inject(fault: Fault, controller: Controller) -> None:

@@ -13,6 +13,8 @@ COMMANDS = {
     "sglang": {"sglang": "sglang.__main__"},
     "trtllm": {"trtllm-serve": "trtllm.server", "trtllm-llmapi-launch": "trtllm.launch"},
 }
+# Imitated where an image's tag is no version.
+VERSIONS = {"vllm": "0.32.0", "sglang": "0.5.23", "trtllm": "1.2.1"}
 PROGRAM = "import sys; sys.path.append({packages!r}); " + (
     "from lockstep.standin.{module} import main; sys.exit(main(sys.argv[1:]))"
 )

@@ -17,7 +17,7 @@ class Settings:
     Attributes
     ----------
     version : str
-        The vLLM version to imitate: decides which flags are known.
+        Of the engine to imitate: decides which flags are known.
     version_seconds : float
         How long ``vllm --version`` takes (the real one imports the engine: 5 to 25 s).
     import_seconds, load_seconds : float
