@@ -53,7 +53,7 @@ def known(tmp_path: Path) -> dict[str, int]:
         pytest.param("pods.example.com/b", 16, id="dots-in-a-key"),
         pytest.param("group.gpusPerNode", 2, id="missing-key"),
         pytest.param("hooks.preLaunch[7].name", 5, id="missing-item"),
-        pytest.param("gro", 1, id="a-name-that-only-begins-alike"),
+        pytest.param("groups.nodes", 1, id="a-name-that-only-begins-alike"),
         pytest.param("", 1, id="whole-file"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockstep.cli import main
+from lockstep.findings import Finding
 from lockstep.report import write
 
 from .example import HOSTILE, write_wrong
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def test_an_annotation_stands_at_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file is named as the repository has it, errors come before warnings."""
+    """The file is named as the repository has it."""
     file = write_wrong(tmp_path)
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     code = main(["check", "--output", "github", str(file)])
@@ -31,6 +32,14 @@ def test_an_annotation_stands_at_the_key(
         "Remove it and use parallelism.tensor."
     )
     assert {"::warning file=wrong.yaml"} == {line.partition(",")[0] for line in others}
+
+
+def test_errors_come_first(tmp_path: Path) -> None:
+    """GitHub shows the first ten of a step."""
+    warning = Finding("OPS011", "replicas", "One", "Two.")
+    text = write("github", [(tmp_path / "a.yaml", [warning]), (tmp_path / "b.yaml", [HOSTILE])])
+
+    assert [line.partition(" ")[0] for line in text.splitlines()] == ["::error", "::warning"]
 
 
 def test_a_message_cannot_end_its_command(tmp_path: Path) -> None:
