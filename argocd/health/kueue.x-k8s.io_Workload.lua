@@ -17,6 +17,10 @@ if obj.spec.active == false then
   local byHand = evicted.reason == nil or evicted.reason == "Deactivated"
   return {status = byHand and "Suspended" or "Degraded", message = evicted.message or "deactivated (spec.active: false)"}
 end
+if holds("Admitted") and holds("Evicted") then
+  -- On its way out: the next admission takes the condition away.
+  return {status = "Progressing", message = is.Evicted.message}
+end
 if holds("Admitted") then
   local pods = is.PodsReady
   if pods ~= nil and pods.status == "False" then

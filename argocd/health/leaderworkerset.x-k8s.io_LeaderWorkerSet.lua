@@ -1,5 +1,5 @@
--- Healthy: every group is Ready at the wanted revision. Degraded: a group has not become Ready in half as much again as
--- its startup probe gives it. Argo CD's Lua has no string library; times are compared as the text that they are.
+-- Healthy: every group is Ready at the wanted revision. Degraded: a group is not Ready in half as much again as its startup
+-- probe gives it. Argo CD's Lua has no string library; times are compared as the text that they are.
 local os = require("os")
 local status = obj.status or {}
 local wanted = obj.spec.replicas or 1
@@ -43,13 +43,18 @@ local function startupSeconds()
   return longest
 end
 
-local doing = on.UpdateInProgress and "rolling out: " .. (status.updatedReplicas or 0) .. " of " .. wanted .. " groups have the new revision, " .. count or count
+local doing = count
+if on.UpdateInProgress then
+  doing = "rolling out: " .. (status.updatedReplicas or 0) .. " of " .. wanted .. " groups have the new revision, " .. count
+end
 if queue ~= nil then
   return {status = "Progressing", message = doing .. "; queue " .. queue .. " decides when the others start"}
 end
 local seconds = startupSeconds() * 1.5 * (on.UpdateInProgress and wanted or 1)
 local since = on.Progressing or on.UpdateInProgress
-if since ~= nil and seconds > 0 and since.lastTransitionTime < os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - seconds) then
+-- With a time to write, Argo CD's os.date writes it in the local zone: so the fields of UTC are read as if they were local.
+local begun = os.date("%Y-%m-%dT%H:%M:%SZ", os.time(os.date("!*t")) - seconds)
+if since ~= nil and seconds > 0 and since.lastTransitionTime < begun then
   return {status = "Degraded", message = doing .. ", since " .. since.lastTransitionTime .. ": longer than a start may take"}
 end
 return {status = "Progressing", message = doing}
