@@ -42,12 +42,16 @@ class Kept:
         Of the test.
     layout : str
         ``pp2``, ``tp2`` or ``single``: a file beside this one.
+    stack : str, optional
+        Another stack than that of the file.
     """
 
-    def __init__(self, engine: RealEngine, folder: Path, layout: str) -> None:
+    def __init__(self, engine: RealEngine, folder: Path, layout: str, stack: str | None = None) -> None:
         top = folder / "values.yaml"
         # Tensor-parallel sums are rounded in another order: only in float32 is every greedy choice the same.
         values = {"weights": {"path": str(engine.model("tiny-float32"))}, "engine": {"args": {"dtype": "float32"}}}
+        if stack:
+            values["stack"] = {"name": stack}
         top.write_text(yaml.safe_dump(values))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

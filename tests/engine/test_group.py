@@ -31,7 +31,11 @@ def whole(alone: None, real_engine: RealEngine, tmp_path_factory: pytest.TempPat
         return [group.answer(prompt, TOKENS) for prompt in PROMPTS]
 
 
-@pytest.fixture(scope="module", params=["pp2", "tp2"])
+@pytest.fixture(
+    scope="module",
+    params=[("pp2", None), ("tp2", None), ("pp2", "kueue"), ("pp2", "grove")],
+    ids=["pp2", "tp2", "pp2 on kueue", "pp2 on grove"],
+)
 def group(
     request: pytest.FixtureRequest,
     whole: list[str],  # noqa: ARG001 - first, for there is room for one engine group
@@ -39,7 +43,8 @@ def group(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Kept]:
     """Return a group of two pods that hold half of the model each."""
-    with Kept(real_engine, tmp_path_factory.mktemp(request.param), request.param) as found:
+    layout, stack = request.param
+    with Kept(real_engine, tmp_path_factory.mktemp(layout), layout, stack) as found:
         found.wait_until_served()
         yield found
 

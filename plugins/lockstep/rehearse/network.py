@@ -162,6 +162,8 @@ class NamespacePlace:
 
     def cut(self, *, off: bool) -> None:
         """Let the bridge drop what comes from and goes to the pod, without a sign to anyone."""
+        if self.sandbox.poll() is not None:
+            return  # the pod is gone, and its link with it
         disabled, forwarding = "0", "3"  # linux/if_bridge.h
         state = disabled if off else forwarding
         subprocess.run(["bridge", "link", "set", "dev", self.port, "state", state], check=True)
