@@ -78,7 +78,7 @@ lint: $(READY) ## Run every linter and drift check
 
 format: $(READY) ## Let ruff and shfmt rewrite what they can
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
-	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/ct ci/kind/up ci/kind/down .ci/run)
+	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/actionlint ci/ct ci/kind/up ci/kind/down .ci/run)
 
 clean: ## Remove .venv and caches of this checkout
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
