@@ -11,7 +11,7 @@ EXAMPLE := values/examples/deepseek-r1-16xh100.yaml
 SIM := PYTHONPATH="$(CURDIR)" $(BIN)/python -m ci.sim
 KIND := PATH="$(CURDIR)/$(BIN):$$PATH" ci/kind
 
-.PHONY: help setup demo demo-real demo-kind test test-engine test-sim test-kind test-gpu lint engine-cpu sim sim-build \
+.PHONY: help setup demo demo-real demo-kind demo-gitops test test-engine test-sim test-gitops test-kind test-gpu lint engine-cpu sim sim-build \
 	sim-down kind kind-down format clean
 
 help: ## List the targets
@@ -45,7 +45,11 @@ test-engine: engine-cpu ## Run the engine tier: rehearsals with real vLLM on CPU
 	@$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
 
 sim-build: $(READY) ## Build the simulated cluster's components with Go (cached; BUDGET=seconds bounds it)
-	@$(SIM) build $(if $(BUDGET),--budget $(BUDGET))
+	@$(SIM) build $(PARTS) $(if $(BUDGET),--budget $(BUDGET))
+
+# Argo CD takes long to build: only what needs it does it, and a plain `make sim-build`.
+sim test-sim: PARTS ?= etcd kubernetes kwok lws kueue
+demo-gitops: PARTS ?= etcd kubernetes kwok lws argocd
 
 sim: sim-build ## Run a simulated cluster until Ctrl-C (ARGS="--nodes 8 --accelerator h200-8")
 	@$(SIM) up $(ARGS)
@@ -55,6 +59,12 @@ sim-down: $(READY) ## End every simulated cluster
 
 test-sim: sim-build ## Run the cluster suite on a simulated cluster
 	@$(BIN)/python -m pytest tests/cluster --cluster-type sim $(ARGS)
+
+test-gitops: sim-build ## Run the GitOps suite: commits through a real Argo CD on a simulated cluster
+	@$(BIN)/python -m pytest tests/gitops --cluster-type sim $(ARGS)
+
+demo-gitops: sim-build ## Commit a model, watch Argo CD bring it up, commit a wrong layout and see it refused
+	@PYTHONPATH="$(CURDIR)" $(BIN)/python ci/demo_gitops.py
 
 kind: $(READY) ## Make a kind cluster: GPUs on paper, LeaderWorkerSet, the stand-in's image (Docker and kind)
 	@$(KIND)/up
