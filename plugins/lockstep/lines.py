@@ -27,8 +27,9 @@ def lines(file: Path) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Lines, counted from 1, by path as findings write it (``hooks.preLaunch[0].name``). Empty when the file cannot
-        be read as YAML: that is a finding of its own. Of several documents each path has its first line.
+        Lines, counted from 1, by path as findings write it (``hooks.preLaunch[0].name``; ``Deployment/mistral`` for a
+        Kubernetes object). Empty when the file cannot be read as YAML: that is a finding of its own. Of several
+        documents each path has its first line.
     """
     found: dict[str, int] = {}
     try:
@@ -56,7 +57,7 @@ def line_of(path: str, known: Mapping[str, int]) -> int:
         The line of the key, else of the nearest key above it, else 1: a key can be missing, or come from a file
         beneath this one or from the chart's defaults.
     """
-    above = [key for key in known if path == key or path.startswith((f"{key}.", f"{key}["))]
+    above = [key for key in known if path == key or path.startswith((f"{key}.", f"{key}[", f"{key}/"))]
     return known[max(above, key=len)] if above else 1
 
 
@@ -69,6 +70,7 @@ def _below(node: yaml.Node, path: str, depth: int) -> Iterator[tuple[str, int]]:
             yield f"{path}[{index}]", item.start_mark.line + 1
             yield from _below(item, f"{path}[{index}]", depth + 1)
     elif isinstance(node, yaml.MappingNode):
+        yield from _object(node)
         merged: list[yaml.Node] = []
         for key_node, value in node.value:
             key = key_of(key_node)
@@ -79,3 +81,15 @@ def _below(node: yaml.Node, path: str, depth: int) -> Iterator[tuple[str, int]]:
                 yield from _below(value, join(path, key), depth + 1)
         for part in merged:
             yield from _below(part, path, depth + 1)
+
+
+def _object(node: yaml.MappingNode) -> Iterator[tuple[str, int]]:
+    """Yield a Kubernetes object by kind and name."""
+    kind, name = _child(node, "kind"), _child(_child(node, "metadata"), "name")
+    if isinstance(kind, yaml.ScalarNode) and isinstance(name, yaml.ScalarNode):
+        yield f"{kind.value}/{name.value}", node.start_mark.line + 1
+
+
+def _child(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for known, value in pairs if known.value == key), None)

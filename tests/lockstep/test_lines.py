@@ -62,6 +62,20 @@ def test_the_line_of_a_path(path: str, expected: int, known: dict[str, int]) -> 
     assert expected == line_of(path, known)
 
 
+def test_an_object_is_found_by_kind_and_name(tmp_path: Path) -> None:
+    """Also in a second document and in a List."""
+    file = tmp_path / "objects.yaml"
+    file.write_text(
+        "kind: Job\nmetadata:\n  name: a\n---\n# next\napiVersion: v1\nkind: List\nitems:\n"
+        "  - metadata: {name: b}\n    kind: Job\n"
+    )
+    known = lines(file)
+
+    assert line_of("Job/a", known) == 1
+    assert line_of("Job/b/leader", known) == 9
+    assert line_of("Job/c", known) == 1
+
+
 @pytest.mark.parametrize(
     "content",
     [

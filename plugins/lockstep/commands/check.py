@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockstep import inputs, render, report
+from lockstep import inputs, report
 from lockstep.checks import run as run_checks
 from lockstep.errors import UsageError
 from lockstep.findings import has_errors
@@ -67,7 +67,8 @@ def _release(given: Input, cluster: Cluster | None) -> list[Finding]:
     found = run_checks(given)
     if cluster is None or has_errors(found):  # what the chart refuses has no objects to compare
         return found
-    from lockstep.live.check import check  # a check without a cluster imports nothing of it
+    from lockstep import render  # a check without a cluster imports nothing of this
+    from lockstep.live.check import check
 
     return found + check(render.objects(given), given.namespace, cluster)
 
