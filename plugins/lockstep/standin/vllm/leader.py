@@ -45,6 +45,7 @@ class Leader(Api):
         )
         start = RayRanks if arguments.distributed_executor_backend == "ray" else Workers
         metrics = VllmMetrics(layout.served[0], chosen.cache_tokens)
+        say("EngineCore", "OpenMP thread binding info: none is bound")  # just before its workers
         super().__init__(layout, chosen, limits, server, metrics, pages_of(chosen.version), keys, start)
 
     def run(self) -> int:
