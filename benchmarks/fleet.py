@@ -9,6 +9,7 @@ alone and on LeaderWorkerSet under Kueue with quota for all. Prints tables in Ma
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -67,6 +68,7 @@ class Fleet:
         spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.spent().items()}
         row = f"| {stack} | {len(pods)} | {installed:.1f} | {half:.0f} | {last} |"
         use = " | ".join(f"{spent[name]:.1f}" for name in sorted(spent))
+        sys.stderr.write(f"{row}\n{use}\n")
         self.helm("uninstall", "fleet")
         self.gone()
         return [row, f"| {stack} | {use} |"]
@@ -141,9 +143,13 @@ def main() -> None:
             raise SystemExit(f"{name} is not built: python -m ci.sim build {name}")
         parts[name] = load(name), folder
     cluster = Cluster(f"fleet-{os.getpid()}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else its processes would stay
     try:
         cluster.up(parts, nodes.read(nodes.preset("accelerators", "h200-8")), count)
-        print(f"{count} nodes Ready {cluster.state['seconds']} s after nothing; load {os.getloadavg()[1]:.1f}\n")
+        print(
+            f"{count} nodes Ready {cluster.state['seconds']} s after nothing; load {os.getloadavg()[1]:.1f}\n",
+            flush=True,
+        )
         with closing(Api(cluster.state["ports"]["kube-apiserver"], cluster.folder / "pki")) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
             queue(api, groups)
