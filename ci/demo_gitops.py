@@ -42,15 +42,15 @@ def say(text: str) -> None:
     print(f"\n\033[1m== {text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
 
 
-def watch(fleet: Fleet, done: Callable[[dict[str, Any]], bool]) -> None:
-    """Print each thing that Argo CD says of the model until ``done``."""
+def watch(fleet: Fleet, application: str, done: Callable[[dict[str, Any]], bool]) -> None:
+    """Print each thing that Argo CD says of an Application until ``done``."""
     began, said = time.monotonic(), ""
     while time.monotonic() - began < LIMIT:
-        found = fleet.argocd.applications().get(APPLICATION, {})
-        groups = [each.message for each in fleet.argocd.tree(APPLICATION) if each.kind == "LeaderWorkerSet"]
-        state = " ".join([sync(found), health(found), *groups]).strip() or "no Application yet"
+        found = fleet.argocd.applications().get(application, {})
+        groups = [each.message for each in fleet.argocd.tree(application) if each.kind == "LeaderWorkerSet"]
+        state = ", ".join(filter(None, [sync(found), health(found), *groups])) or "no Application yet"
         if state != said:
-            print(f"  {time.monotonic() - began:5.1f} s  {APPLICATION}: {state}", flush=True)
+            print(f"  {time.monotonic() - began:5.1f} s  {application}: {state}", flush=True)
             said = state
         if done(found):
             return
@@ -63,29 +63,32 @@ def show(fleet: Fleet) -> None:
     say("Bootstrap: one object by hand, bootstrap/root.yaml; the rest follows from Git")
     fleet.bootstrap()
     print(f"  a fork of this repository at {fleet.repository.url}")
+    watch(fleet, "root", lambda found: sync(found) == "Synced")
 
     say(f"Commit argocd/deployments/local/{NAME}: two nodes, tensor 8 x pipeline 2")
     fleet.deploy("local", NAME, CONFIG, values(tensor=8))
     right = fleet.push("Serve DeepSeek-R1")
-    watch(fleet, lambda found: right in revisions(found) and (sync(found), health(found)) == ("Synced", "Healthy"))
+    watch(fleet, APPLICATION, lambda found: runs(found, right))
 
     say("Commit a wrong layout: tensor 6")
     fleet.deploy("local", NAME, CONFIG, values(tensor=6))
     fleet.push("Use six GPUs of eight")
-    watch(fleet, lambda found: any("PAR" in text for text in messages(found)))
+    watch(fleet, APPLICATION, lambda found: any("PAR" in text for text in messages(found)))
     found = fleet.argocd.applications()[APPLICATION]
-    print(f"  what its page shows: {next(text for text in messages(found) if 'PAR' in text)}")
+    refusal = next(text for text in messages(found) if "PAR" in text)
+    print(f"  what its page shows, at its end: {refusal[refusal.index('PAR') :].splitlines()[0]}")
     print(f"  and the model runs on: {health(found)}")
 
     say("Revert it")
     fleet.repository.git("revert", "--no-edit", "HEAD")
     back = fleet.push("Revert")
-    watch(fleet, lambda found: back in revisions(found) and (sync(found), health(found)) == ("Synced", "Healthy"))
+    watch(fleet, APPLICATION, lambda found: runs(found, back))
 
 
-def revisions(application: dict[str, Any]) -> list[str]:
-    """Revisions of Git that an Application was last compared with."""
-    return list(application.get("status", {}).get("sync", {}).get("revisions") or [])
+def runs(application: dict[str, Any], revision: str) -> bool:
+    """Whether a revision of Git is what runs, and well."""
+    at = application.get("status", {}).get("sync", {}).get("revisions") or []
+    return revision in at and (sync(application), health(application)) == ("Synced", "Healthy")
 
 
 def main() -> None:

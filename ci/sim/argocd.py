@@ -64,6 +64,13 @@ class ArgoCD:
             for item in api.get(f"{OURS}/applicationsets")["items"]:
                 api.merge(f"{OURS}/applicationsets/{item['metadata']['name']}", note)
 
+    def rolled(self, application: str) -> bool:
+        """Whether the ApplicationSet of an Application has nothing more to sync of it."""
+        with self.api() as api:
+            sets = api.get(f"{OURS}/applicationsets")["items"]
+        states = [state for item in sets for state in item.get("status", {}).get("applicationStatus") or []]
+        return any((state["application"], state["status"]) == (application, "Healthy") for state in states)
+
     def tree(self, application: str) -> list[Health]:
         """List the objects of an Application that have a health, also those that controllers made for it."""
         address = f"{self.server}/applications/{application}/resource-tree"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from ci.sim.api import ApiError
 from ci.sim.argocd import ArgoCD
 from ci.sim.folders import REPOSITORY
 from ci.sim.repository import Repository
@@ -59,5 +61,6 @@ class Fleet:
         revision = self.repository.push(subject)
         self.argocd.generate()
         for name in self.argocd.applications():
-            self.argocd.refresh(name)
+            with suppress(ApiError):  # the commit may have taken it away by now
+                self.argocd.refresh(name)
         return revision

@@ -16,6 +16,7 @@ QUEUED = {"queue": {"manager": "kueue"}}
 
 def test_a_group_that_waits_for_quota_is_progressing_with_the_reason(model: Model) -> None:
     """Kueue's own words stand beside the Workload; when the quota comes the Application becomes Healthy."""
+    model.config["presets"] = []  # the queue has quota for GPUs and nothing else
     model.cluster.kubectl(f"create namespace {model.release.namespace}", output_format="")
     with queue_of(model.release, 8):
         revision = model.commit(two_nodes(**QUEUED))
