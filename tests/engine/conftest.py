@@ -27,13 +27,17 @@ ON_CPU = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 
+TIMEOUT = 2400  # seconds of a test: two starts, each on a busy machine
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the real engine to `make test-engine`: a start takes a minute, and a venv in the cache is not a wish."""
-    if "engine" in config.option.markexpr:
-        return
     for item in items:
-        if item.get_closest_marker("engine"):
+        if not item.get_closest_marker("engine"):
+            continue
+        if "engine" in config.option.markexpr:
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
+        else:
             item.add_marker(pytest.mark.skip(reason="the real engine runs in its own tier: make test-engine"))
 
 
