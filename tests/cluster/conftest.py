@@ -7,7 +7,6 @@ import re
 import secrets
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,21 +25,6 @@ if TYPE_CHECKING:
 
 HERE = REPOSITORY / "tests" / "cluster"
 LEFT = REPOSITORY / "build" / "cluster"
-
-
-DEADLINE = pytest.StashKey[float]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run that has only so much time end by itself, with a summary."""
-    parser.addoption("--cluster-seconds", type=float, metavar="SECONDS", help="skip what is left of the suite then")
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what there is no time for."""
-    seconds = item.config.getoption("cluster_seconds", None)
-    if seconds and time.monotonic() > item.session.stash.setdefault(DEADLINE, time.monotonic() + seconds):
-        pytest.skip(f"the {seconds:.0f} s for the cluster suite are over (--cluster-seconds)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

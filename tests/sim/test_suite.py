@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     ("options", "reason"),
     [
         pytest.param("--cluster-type=sim", "they need etcd, kubernetes, kwok of the simulated cluster", id="build"),
-        pytest.param("--cluster-type=existing --cluster-seconds=-1", "the -1 s for the cluster suite are", id="time"),
+        pytest.param("--cluster-type=existing --cluster-seconds=-1", "the -1 s for the suite are over", id="time"),
     ],
 )
 def test_what_is_missing_is_a_reason_to_skip(options: str, reason: str, tmp_path: Path) -> None:
