@@ -27,6 +27,15 @@ print(urllib.request.urlopen(request, timeout=float(sys.argv[2])).read().decode(
 """
 
 
+def made_of(hooks: str) -> dict[str, Any]:
+    """Make the pod from a release's hooks."""
+    pod: dict[str, Any] = next(item for item in yaml.safe_load_all(hooks) if item and item["kind"] == "Pod")
+    pod["metadata"] = {"name": NAME, "labels": pod["metadata"]["labels"]}
+    pod["spec"]["containers"][0] |= {"command": ["sleep", "infinity"], "args": []}
+    pod["spec"]["terminationGracePeriodSeconds"] = 0
+    return pod
+
+
 @dataclass(frozen=True)
 class Client:
     """The pod, by what goes before every command.
@@ -42,11 +51,7 @@ class Client:
 
     def start(self, release: str) -> None:
         """Make the pod and wait until it runs."""
-        hooks = self.run(*self.helm, "get", "hooks", release)
-        pod = next(item for item in yaml.safe_load_all(hooks) if item and item["kind"] == "Pod")
-        pod["metadata"] = {"name": NAME, "labels": pod["metadata"]["labels"]}
-        pod["spec"]["containers"][0] |= {"command": ["sleep", "infinity"], "args": []}
-        pod["spec"]["terminationGracePeriodSeconds"] = 0
+        pod = made_of(self.run(*self.helm, "get", "hooks", release))
         self.run(*self.kubectl, "apply", "--filename", "-", body=json.dumps(pod))
         self.run(*self.kubectl, "wait", "--for=condition=Ready", f"pod/{NAME}", "--timeout=300s")
 
