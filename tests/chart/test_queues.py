@@ -75,6 +75,17 @@ def test_nodes_become_quota() -> None:
     } == quota(KUEUE)
 
 
+def test_quota_is_written_as_kubernetes_stores_it() -> None:
+    """Kueue's webhook writes the whole queue anew, in canonical form, and Git would differ for ever."""
+    nodes = {"queues": {"serving": {"nodes": {"h200": 1000, "l4": 3}, "borrow": 0}}}
+    found = quota(KUEUE, nodes)
+
+    assert {"cpu": "192k", "memory": "2000Ti", "nvidia.com/gpu": "8k"}.items() <= {
+        name: own for name, (own, _) in found["h200"].items()
+    }.items()
+    assert ("24", "96Gi", "0") == tuple(found["l4"][name][0] for name in ("cpu", "memory", "rdma/hca_shared_devices_a"))
+
+
 @pytest.mark.parametrize("fabric", ["infiniband", "roce", "aws-efa"])
 def test_everything_that_a_pod_requests_is_covered(fabric: str) -> None:
     """A resource without quota keeps a group waiting for ever."""

@@ -23,16 +23,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $names | uniq | sortAlpha | toJson }}
 {{- end }}
 
-{{- /* queues.quota: so many nodes of a pool in one resource, as Kubernetes writes it. Context: dict pool, resource, nodes. */}}
+{{- /* queues.quota: so many nodes of a pool in one resource, as Kubernetes stores it: in the largest unit of which it is a
+       whole number. Context: dict pool, resource, nodes. */}}
 {{- define "queues.quota" -}}
 {{- $amount := mul (get (include "queues.perNode" .pool | fromJson) .resource | default 0) .nodes }}
-{{- if or (ne .resource "memory") (eq $amount 0) }}
-{{- $amount | toString | quote }}
-{{- else if mod $amount 1024 }}
-{{- printf "%dGi" $amount | quote }}
-{{- else }}
-{{- printf "%dTi" (div $amount 1024) | quote }}
+{{- $base := eq .resource "memory" | ternary 1024 1000 }}
+{{- $units := eq .resource "memory" | ternary (list "Gi" "Ti" "Pi") (list "" "k" "M" "G" "T") }}
+{{- $unit := 0 }}
+{{- range untilStep 1 (len $units) 1 }}
+{{- if and (eq $unit (sub . 1 | int)) (gt $amount 0) (eq 0 (mod $amount $base | int)) }}
+{{- $amount = div $amount $base }}
+{{- $unit = . }}
 {{- end }}
+{{- end }}
+{{- printf "%d%s" $amount (gt $amount 0 | ternary (index $units $unit) "") | quote }}
 {{- end }}
 
 {{- /* queues.gpus: GPUs of a queue. Context: dict root, queue, extra: nodes of each pool beyond its own. */}}
