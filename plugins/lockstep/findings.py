@@ -82,7 +82,7 @@ def to_json(reports: Iterable[tuple[Path, Iterable[Finding]]]) -> str:
         One object with ``version`` and ``findings``.
     """
     rows = [finding.as_json(file) for file, findings in reports for finding in findings]
-    return json.dumps({"version": 1, "findings": rows}, indent=2, ensure_ascii=False)
+    return json.dumps({"version": 1, "findings": rows}, indent=2)
 
 
 def has_errors(findings: Iterable[Finding], *, strict: bool = False) -> bool:

@@ -222,7 +222,12 @@ def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[
     ("words", "message"),
     [
         pytest.param(["check", "no.yaml"], "lockstep: no.yaml: no such file\n", id="missing-file"),
-        pytest.param(["check", "."], "lockstep: .: a folder; name the values file in it\n", id="folder"),
+        pytest.param(
+            ["check", "."],
+            "lockstep: .: a folder without appsets/*.yaml; name a values file, or the folder of Argo CD objects\n",
+            id="folder",
+        ),
+        pytest.param(["render", "."], "lockstep: .: a folder; name the values file in it\n", id="folder-to-render"),
         pytest.param(["check", "demo.yaml", "-f", "no"], "lockstep: no: no such file\n", id="missing-base"),
         pytest.param(
             ["check", "demo.yaml", "--chart", "."], "lockstep: .: not a chart (no Chart.yaml in it)\n", id="no-chart"
@@ -429,6 +434,18 @@ def test_output_to_a_file_has_no_colour(wrong: Path) -> None:
 
     assert done.returncode == 1
     assert "\033[" not in done.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif", "junit"])
+def test_a_locale_that_lacks_a_letter(form: str, right: Path) -> None:
+    """Every form is printed; those for programs hold the letter all the same."""
+    right.write_text(RIGHT.replace("vllm", "vllm\U0001f600"), encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = lockstep("check", "--output", form, right, **plain)
+    spelt = {"json": "\\ud83d\\ude00", "sarif": "\\ud83d\\ude00", "junit": "&#128512;"}
+
+    assert (1, "") == (done.returncode, done.stderr)
+    assert spelt.get(form, "\\U0001f600") in done.stdout
 
 
 def test_a_check_imports_no_other_command(right: Path) -> None:

@@ -44,7 +44,8 @@ def write(reports: Reports, *, strict: bool) -> str:
     root.set("tests", str(len(root.findall("*/testcase"))))
     root.set("failures", str(sum(failures)))
     indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode")
+    # In ASCII, with references for the rest: right in whatever encoding it is printed.
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root).decode("ascii")
 
 
 def _suite(root: Element, file: Path, findings: Sequence[Finding], *, strict: bool) -> int:
