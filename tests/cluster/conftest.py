@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HERE = REPOSITORY / "tests" / "cluster"
 LEFT = REPOSITORY / "build" / "cluster"
+# These come before the others, for a run that has not time for all (--cluster-seconds).
+FIRST = ("install", "scale", "faults", "upgrade", "stack_kueue", "gang", "disruption")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,6 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if kind not in (None, *clusters.TYPES):
         raise pytest.UsageError(f"--cluster-type {kind}: known are {', '.join(clusters.TYPES)}")
     ours = [item for item in items if HERE in item.path.parents]
+    later = {item for item in ours if item.path.stem.removeprefix("test_") not in FIRST}
+    items.sort(key=later.__contains__)
     for item in ours:
         item.add_marker(pytest.mark.cluster)
     wanted = f"--cluster-type {' or '.join(clusters.TYPES)}" if kind is None else clusters.wanting(kind)
