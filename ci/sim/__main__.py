@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("\nsim: stopped", file=sys.stderr)
         return 130
-    except (BuildError, ClusterError, ValueError) as error:
+    except (BuildError, ClusterError, ValueError, subprocess.SubprocessError) as error:
         print(f"sim: {error}", file=sys.stderr)
         return 1
 

@@ -109,7 +109,8 @@ class Component:
     def module_folder(self) -> Path:
         """Folder of the module's source in Go's module cache, downloaded if it is not there."""
         go = [str(program("go")), "list", "-m", "-f", "{{.Dir}}", self.module]
-        subprocess.run([program("go"), "mod", "download", self.module], cwd=self.tools, check=True)
+        # What was built is there already; a proxy that does not answer shall not hold what is only read.
+        subprocess.run([program("go"), "mod", "download", self.module], cwd=self.tools, check=True, timeout=300)
         return Path(subprocess.run(go, cwd=self.tools, check=True, capture_output=True, text=True).stdout.strip())
 
 
