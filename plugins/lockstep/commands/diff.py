@@ -6,8 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from lockstep import inputs, render
+from lockstep.diff import terminal
 from lockstep.diff.change import describe
+from lockstep.diff.page import page
+from lockstep.diff.steps import tracks
 from lockstep.errors import UsageError
 from lockstep.release import build
 
@@ -31,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="with --git: Secrets of clusters that do not lie in the folder",
     )
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a picture of the steps, too: one HTML file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,9 +48,23 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"diff takes two values files, how it is and how it will be; {len(given)} were given")
     before, after = (replace(each, name=given[0].name) for each in given)
     objects = render.objects(before), render.objects(after)
-    for sentence in describe(*objects, build(after, after.values())):
-        print(sentence)
+    release = build(after, after.values())
+    sentences, shown = list(describe(*objects, release)), tracks(*objects, release)
+    print("\n".join(sentences))
+    if any(len(set(row.states)) > 1 for track in shown for row in track.rows):
+        print()
+        Console(highlight=False).print(terminal.render(shown))
+    if args.html is not None:
+        _write(args.html, page(before.name, sentences, shown))
     return 0
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written ({error.strerror})") from None
+    print(f"{file}: written")
 
 
 def _since(folders: list[Path], base: str, clusters: list[Path]) -> int:

@@ -57,10 +57,11 @@ def describe(before: Sequence[Values], after: Sequence[Values], release: Release
 
 
 def _exchanged(went: list[Groups], came: list[Groups]) -> Iterator[str]:
+    spare = "" if len(came) > len(went) else "No spare GPUs are needed; "
+    serves = f"{spare}nothing serves for a model load."
     yield (
         f"{_names(went)}: removed, and {_names(came)} made. What changes is frozen in an object that exists, so all "
-        "groups stop together, and the new ones start as soon as GPUs are free. No spare GPUs are needed; nothing "
-        "serves for a model load."
+        f"groups stop together, and the new ones start as soon as GPUs are free. {serves[0].upper()}{serves[1:]}"
     )
 
 
@@ -73,17 +74,38 @@ def _kept(old: Groups, new: Groups, release: Release) -> Iterator[str]:
         yield f"{name}: {old.count} groups become {new.count}: {what}. Other groups go on."
     if old.template != new.template:
         count = new.count or release.rollout.replicas
-        surge = min(_groups(new.surge, count, up=True), count)
-        missing = max(1 if not surge else 0, _groups(new.unavailable, count, up=False))
+        missing, surge = at_a_time(new, release)
         spare = surge * release.group.gpus
+        kept = release.rollout.partition if new.kind == "LeaderWorkerSet" else 0
+        which = f"every group from {kept} on" if kept else "every group"
         yield (
-            f"{name}: every group restarts once, {_IN_TURN.get(new.kind, 'all together')}; at most {missing} missing "
+            f"{name}: {which} restarts once, {_IN_TURN.get(new.kind, 'all together')}; at most {missing} missing "
             f"at a time, {spare} spare GPUs needed."
         )
-        if missing >= count:
+        if missing >= count and not kept:
             yield "Nothing serves for a model load."
         if new.kind == "PodCliqueSet":
             yield _UNDO
+
+
+def at_a_time(groups: Groups, release: Release) -> tuple[int, int]:
+    """Give how many groups an upgrade may have missing, and how many extra.
+
+    Parameters
+    ----------
+    groups : Groups
+        The groups of one object, as they will be.
+    release : Release
+        Their release.
+
+    Returns
+    -------
+    tuple of int
+        Missing and extra groups.
+    """
+    count = groups.count or release.rollout.replicas
+    surge = min(_groups(groups.surge, count, up=True), count)
+    return max(1 if not surge else 0, _groups(groups.unavailable, count, up=False)), surge
 
 
 def _groups(written: str, count: int, *, up: bool) -> int:
