@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockstep import inputs, report
 from lockstep.checks import run as run_checks
-from lockstep.errors import UsageError
+from lockstep.errors import UsageError, ValuesError
 from lockstep.findings import has_errors
 
 if TYPE_CHECKING:
@@ -75,14 +75,18 @@ def _release(given: Input, cluster: Cluster | None) -> list[Finding]:
 
 def _manifests(file: Path, namespace: str, cluster: Cluster | None) -> list[Finding]:
     from lockstep.manifests import read
-    from lockstep.manifests.check import check
+    from lockstep.manifests.check import judge, unreadable
 
-    found = check(file)
-    if cluster is None or any(finding.code == "VAL001" for finding in found):
+    try:
+        objects = read.objects(file)
+    except ValuesError as error:
+        return [unreadable(error)]
+    found = judge(objects)
+    if cluster is None:
         return found
     from lockstep.live.check import check as compare
 
-    return found + compare(read.objects(file), namespace, cluster)
+    return found + compare(objects, namespace, cluster)
 
 
 def _reach(context: str | None) -> Cluster:

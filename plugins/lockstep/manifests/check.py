@@ -52,9 +52,18 @@ def check(file: Path) -> list[Finding]:
         If the file cannot be read.
     """
     try:
-        objects = read.objects(file)
+        return judge(read.objects(file))
     except ValuesError as error:
-        return [Finding("VAL001", "", str(error), "Mend the file; kubectl reads it in the same way.")]
+        return [unreadable(error)]
+
+
+def unreadable(error: ValuesError) -> Finding:
+    """Say what is wrong with a file that holds no manifests."""
+    return Finding("VAL001", "", str(error), "Mend the file; kubectl reads it in the same way.")
+
+
+def judge(objects: list[Node]) -> list[Finding]:
+    """Check the objects of a file: what is wrong, and what could not be read."""
     found = list(workloads.find(objects))
     findings = [finding for workload in found for finding in _judge(workload, objects)]
     findings += [_gap(name, f"read are {_KINDS}", "Check it by hand.") for name in workloads.unread(objects)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 from typing import TYPE_CHECKING
 
 from lockstep.errors import UsageError
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from lockstep.rehearse.tree import Node
 
 
-@cache
 def objects(file: Path) -> list[Node]:
     """Read the objects of a file, those inside a List included; standard input can be read once.
 
