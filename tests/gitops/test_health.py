@@ -28,7 +28,7 @@ def test_a_group_that_waits_for_quota_is_progressing_with_the_reason(model: Mode
         model.until("Healthy", revision=revision)
 
     assert {"Progressing"} == {each.status for each in waiting}
-    assert "insufficient unused quota for nvidia.com/gpu" in waiting[0].message
+    assert "insufficient quota for nvidia.com/gpu" in waiting[0].message
 
 
 def test_a_group_that_does_not_come_up_is_degraded_with_the_reason(model: Model) -> None:
