@@ -275,6 +275,10 @@ class Release:
         Linux capabilities that the engine container adds by the values.
     hooks : bool
         Whether commands run before the engine.
+    startup : int
+        Seconds that a start may take.
+    evictable : str or None
+        Pods that may be evicted at once, as a number or a percentage; None without a budget.
     """
 
     name: str
@@ -298,6 +302,8 @@ class Release:
     shared_memory: str
     capabilities: tuple[str, ...]
     hooks: bool
+    startup: int
+    evictable: str | None
     owned: Owned
 
     @property
@@ -340,6 +346,7 @@ def build(given: Input, values: Values) -> Release:
     facts = engines(given.chart)[str(engine["name"])]
     stack = table(values, "stack")
     rollout = table(values, "rollout")
+    disruption = table(values, "disruption")
     scaling = table(values, "autoscaling")
     weights = table(values, "weights")
     network = table(values, "network")
@@ -393,6 +400,8 @@ def build(given: Input, values: Values) -> Release:
         shared_memory=str(table(values, "sharedMemory")["size"]),
         capabilities=_capabilities(values),
         hooks=bool(table(values, "hooks").get("preLaunch")),
+        startup=whole(table(values, "startup")["seconds"]),
+        evictable=str(disruption["maxUnavailable"]) if disruption["enabled"] else None,
         owned=owned(given.chart),
     )
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
 from lockstep.quantity import amount
-from lockstep.release import table
+from lockstep.release import table, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lockstep.release import Release
 
+_PERIOD: Final = 10  # seconds between two startup probes of the chart
 _HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
 _REPLACEABLE: Final = ("tmp", "home", "cache")
 
@@ -99,3 +100,23 @@ def probes(release: Release) -> Iterator[Finding]:
                     f"Move it to leader.probes.{kind}.",
                     {f"{path}.httpGet.port": asked},
                 )
+
+
+def startup_budget(release: Release) -> Iterator[Finding]:
+    """Warn of a startup probe that gives up before the start may have ended."""
+    for pod in release.pods:
+        probe = table(table(pod.values, "probes"), "startup")
+        if not probe.get("failureThreshold"):
+            continue
+        tries, period = whole(probe["failureThreshold"]), whole(probe.get("periodSeconds") or _PERIOD)
+        budget = tries * period + whole(probe.get("initialDelaySeconds") or 0)
+        if budget < release.startup:
+            path = pod.path("probes", "startup")
+            yield Finding(
+                "OPS016",
+                path,
+                f"{path} gives the {pod.role} {tries} x {period} s = {budget} s, but startup.seconds is "
+                f"{release.startup}: kubelet ends it in the middle of a start",
+                f"Remove {path}.failureThreshold, which is derived from startup.seconds, or lower that.",
+                {f"{path}.failureThreshold": tries, "startup.seconds": release.startup},
+            )

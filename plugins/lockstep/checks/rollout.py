@@ -107,6 +107,33 @@ def downtime(release: Release) -> Iterator[Finding]:
         )
 
 
+def all_held_back(release: Release) -> Iterator[Finding]:
+    """Warn of a partition that keeps every group from an upgrade."""
+    rollout = release.rollout
+    if release.stack.name == "lws" and 0 < rollout.most <= rollout.partition:
+        yield Finding(
+            "OPS014",
+            "rollout.partition",
+            f"rollout.partition is {rollout.partition} and the groups are numbered 0 to {rollout.most - 1}: an upgrade "
+            "replaces none of them",
+            "Set rollout.partition: 0, or the number of the first group to replace.",
+            _seen(rollout),
+        )
+
+
+def no_eviction(release: Release) -> Iterator[Finding]:
+    """Warn of a budget that lets no pod go."""
+    if release.evictable in ("0", "0%"):
+        path = "disruption.maxUnavailable"
+        yield Finding(
+            "OPS015",
+            path,
+            f"{path} is {release.evictable}: no node that holds one of the pods can ever be drained",
+            f"Set {path}: 1, which is one group.",
+            {path: release.evictable},
+        )
+
+
 def _seen(rollout: Rollout) -> dict[str, int | str]:
     return {
         "replicas": rollout.replicas,
