@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from ci.sim import nodes
-from ci.sim.folders import REPOSITORY
+from ci.sim.folders import REPOSITORY, program
 
 from tests.cluster.definitions import defined
 
@@ -54,7 +54,8 @@ def test_ct_installs_every_values_file(kube_cluster: Cluster, ready_made: str, c
         pytest.skip("chart-testing is not built, which needs Go: bash ci/ct version")
     command = ["bash", "ci/ct", "install", "--charts", f"charts/{chart}", "--namespace", ready_made]
     command += ["--release-label", "app.kubernetes.io/instance", "--helm-extra-args", "--timeout 60s"]
-    environment = {**os.environ, "KUBECONFIG": str(kube_cluster.kube_config_path)}
+    path = f"{program('helm').parent}:{os.environ['PATH']}"  # chart-testing starts helm and kubectl by name
+    environment = {**os.environ, "KUBECONFIG": str(kube_cluster.kube_config_path), "PATH": path}
 
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
     files = sorted((REPOSITORY / "charts" / chart / "ci").glob("*-values.yaml"))
