@@ -8,10 +8,13 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+TRIES = 30
 
 
 class ApiError(Exception):
@@ -41,9 +44,13 @@ class Api:
             The answer is an error.
         """
         headers = {"Content-Type": content, "Accept": "application/json"}
-        self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-        response = self.connection.getresponse()
-        text = response.read()
+        for _ in range(TRIES):
+            self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            response = self.connection.getresponse()
+            text = response.read()
+            if response.status != http.client.TOO_MANY_REQUESTS:
+                break
+            time.sleep(1)  # as it asks for: after a restart it reads its custom resources first
         if response.status >= 400:
             raise ApiError(f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}")
         answer: dict[str, Any] = json.loads(text)
