@@ -17,6 +17,7 @@ from lockstep.gitops.check import run as check_fleet
 from lockstep.inputs import Input
 from lockstep.live.check import check as compare
 from lockstep.live.cluster import Cluster
+from lockstep.manifests import read
 from lockstep.manifests.check import check as check_manifests
 from tests.lockstep.gitops.trees import plant_example
 from tests.lockstep.live.fake import Fake
@@ -61,7 +62,7 @@ def codes_of_manifests(text: str, folder: Path) -> set[str]:
     """Give the codes that a file of manifests leads to."""
     file = folder / "objects.yaml"
     file.write_text(text, encoding="utf-8")
-    return {finding.code for finding in check_manifests(file)}
+    return {finding.code for finding in check_manifests(read.objects(file))}
 
 
 def codes_on(text: str, folder: Path) -> set[str]:

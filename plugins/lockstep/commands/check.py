@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from lockstep import inputs, report
 from lockstep.checks import run as run_checks
 from lockstep.errors import UsageError, ValuesError
-from lockstep.findings import has_errors
+from lockstep.findings import Finding, has_errors
 
 if TYPE_CHECKING:
     import argparse
 
-    from lockstep.findings import Finding
     from lockstep.inputs import Input
     from lockstep.live.cluster import Cluster
 
@@ -75,13 +74,13 @@ def _release(given: Input, cluster: Cluster | None) -> list[Finding]:
 
 def _manifests(file: Path, namespace: str, cluster: Cluster | None) -> list[Finding]:
     from lockstep.manifests import read
-    from lockstep.manifests.check import judge, unreadable
+    from lockstep.manifests.check import check
 
     try:
         objects = read.objects(file)
     except ValuesError as error:
-        return [unreadable(error)]
-    found = judge(objects)
+        return [Finding("VAL001", "", str(error), "Mend the file; kubectl reads it in the same way.")]
+    found = check(objects)
     if cluster is None:
         return found
     from lockstep.live.check import check as compare

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lockstep import share
-from lockstep.errors import ValuesError
 from lockstep.findings import Finding
-from lockstep.manifests import adopt, read, serve, start, workloads
+from lockstep.manifests import adopt, serve, start, workloads
 from lockstep.manifests.group import look
 from lockstep.manifests.words import in_words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from lockstep.manifests.workloads import Workload
     from lockstep.rehearse.tree import Node
@@ -33,37 +31,19 @@ _RULES: Final = (
 _KINDS: Final = "LeaderWorkerSet, StatefulSet, Deployment, RayCluster, RayService and PodCliqueSet"
 
 
-def check(file: Path) -> list[Finding]:
-    """Check a file of manifests.
+def check(objects: list[Node]) -> list[Finding]:
+    """Check the objects of a file of manifests.
 
     Parameters
     ----------
-    file : Path
-        The file; ``-`` is standard input.
+    objects : list of Node
+        What :func:`lockstep.manifests.read.objects` gives.
 
     Returns
     -------
     list of Finding
         What is wrong, and what could not be read. Their paths name objects.
-
-    Raises
-    ------
-    UsageError
-        If the file cannot be read.
     """
-    try:
-        return judge(read.objects(file))
-    except ValuesError as error:
-        return [unreadable(error)]
-
-
-def unreadable(error: ValuesError) -> Finding:
-    """Say what is wrong with a file that holds no manifests."""
-    return Finding("VAL001", "", str(error), "Mend the file; kubectl reads it in the same way.")
-
-
-def judge(objects: list[Node]) -> list[Finding]:
-    """Check the objects of a file: what is wrong, and what could not be read."""
     found = list(workloads.find(objects))
     findings = [finding for workload in found for finding in _judge(workload, objects)]
     findings += [_gap(name, f"read are {_KINDS}", "Check it by hand.") for name in workloads.unread(objects)]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lockstep.codes import Severity
+from lockstep.manifests import read
 from lockstep.manifests.check import check
 
 FILES = Path(__file__).parent / "files"
@@ -117,7 +118,7 @@ def test_a_file_is_judged(
     spoilt = tmp_path / "objects.yaml"
     spoilt.write_text(text, encoding="utf-8")
 
-    findings = check(spoilt)
+    findings = check(read.objects(spoilt))
 
     said = "\n".join(f"{finding.code} {finding.message} {finding.fix}" for finding in findings)
     assert expected == sorted({finding.code for finding in findings}), said
@@ -130,7 +131,7 @@ def test_what_the_serving_chart_renders_has_no_fault(goldens: list[Path]) -> Non
     errors = {
         f"{file.name}: {finding.message}"
         for file in goldens
-        for finding in check(file)
+        for finding in check(read.objects(file))
         if finding.severity is Severity.ERROR
     }
 
