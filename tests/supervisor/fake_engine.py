@@ -57,11 +57,12 @@ def litter() -> object:
     name = f"mp-{uuid.uuid4().hex[:8]}"
     semaphore = _multiprocessing.SemLock(1, 1, 1, f"/{name}", False)
     files = [Path("/dev/shm", f"{maker}{uuid.uuid4().hex[:8]}") for maker in ("nccl-", "torch_")]
-    for file in files:
-        file.write_bytes(bytes(4096))
+    held = [file.open("xb") for file in files]  # as their makers do; groups side by side share /dev/shm here
+    for file in held:
+        file.write(bytes(4096))
     with (CONTROL / "litter").open("a") as names:
         names.write("\n".join([segment.name, f"sem.{name}", *(file.name for file in files), ""]))
-    return segment, semaphore
+    return segment, semaphore, held
 
 
 def hold_rank() -> object:

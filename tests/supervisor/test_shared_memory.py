@@ -54,8 +54,10 @@ def test_leftovers_are_removed(folder: Path) -> None:
     [
         "file = open(path, 'rb')",
         "import mmap; file = open(path, 'r+b'); held = mmap.mmap(file.fileno(), 0); file.close()",
+        "import mmap, os; os.link(path, path + '-'); file = open(path + '-', 'r+b'); "
+        "held = mmap.mmap(file.fileno(), 0); file.close(); os.unlink(path + '-')",
     ],
-    ids=["open", "mapped"],
+    ids=["open", "mapped", "mapped-under-another-name"],  # the last is how the C library makes a semaphore
 )
 def test_what_is_in_use_stays(folder: Path, hold: str) -> None:
     """What a living process holds is kept, and removed once that has ended."""
@@ -72,6 +74,23 @@ def test_what_is_in_use_stays(folder: Path, hold: str) -> None:
 
     assert ["psm_left"] == while_held
     assert ["psm_held"] == memory.sweep()
+
+
+def test_what_is_in_use_stays_while_its_holder_opens_and_closes(folder: Path) -> None:
+    """A file that its holder closes in the middle of the look hides none of the others."""
+    memory = SharedMemory(folder.with_name("memory"), folder)
+    fill(folder, "psm_held")
+    program = (
+        "import mmap, os, sys; file = open(sys.argv[1], 'r+b'); held = mmap.mmap(file.fileno(), 0); file.close(); "
+        "print('held', flush=True)\nwhile True: [os.close(one) for one in [os.open('/dev/null', 0) for _ in range(20)]]"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(folder / "psm_held")], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert b"held\n" == holder.stdout.readline()
+        removed = [name for _ in range(30) for name in memory.sweep()]
+        holder.kill()
+
+    assert [] == removed
 
 
 def test_only_plain_files_are_removed(folder: Path) -> None:

@@ -86,21 +86,3 @@ def send(pids: set[int], number: signal.Signals) -> None:
     for pid in sorted(pids):
         with suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-def group_of(pid: int) -> int:
-    """Return a process's group; 0 when it is gone."""
-    try:
-        return os.getpgid(pid)
-    except ProcessLookupError:
-        return 0
-
-
-def host_pid(pid: int, peers: set[int]) -> int | None:
-    """Return the process that calls itself ``pid`` in its own pid namespace, among the given ones."""
-    for peer in peers:
-        with suppress(OSError):
-            for line in Path(f"/proc/{peer}/status").read_text().splitlines():
-                if line.startswith("NSpid:") and int(line.split()[-1]) == pid:
-                    return peer
-    return None

@@ -186,27 +186,32 @@ class SharedMemory:
         """Remove the leftovers and return their names."""
         left = sorted(self._entries() - self.before)
         used = self._in_use() if left else set()
-        return [name for name in left if name not in used and self._remove(self.folder / name)]
+        return [name for name in left if self._remove(self.folder / name, used)]
 
-    def _remove(self, path: Path) -> bool:
+    def _remove(self, path: Path, used: set[int]) -> bool:
         try:
-            if path.lstat().st_uid != os.getuid() or not path.is_file():
+            found = path.lstat()
+            if found.st_ino in used or found.st_uid != os.getuid() or not path.is_file():
                 return False
             path.unlink()
         except OSError:
             return False  # somebody else was quicker
         return True
 
-    def _in_use(self) -> set[str]:
-        """Return the entries that a living process maps or holds open."""
+    def _in_use(self) -> set[int]:
+        """Return the inodes in the folder that a living process maps or holds open.
+
+        Not the names: a semaphore is mapped under the one that it had before it was whole.
+        """
         mark, used = f"{self.folder}/", set()
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
-            try:
-                held = [str(link.readlink()) for link in (entry / "fd").iterdir()]
-                held += (entry / "maps").read_text(errors="replace").splitlines()
-            except OSError:
-                continue  # it ended meanwhile, or belongs to another user
-            used |= {text.partition(mark)[2].partition(" (deleted)")[0] for text in held if mark in text}
+            with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to another user
+                lines = (entry / "maps").read_text(errors="replace").splitlines()
+                used |= {int(line.split()[4]) for line in lines if mark in line}
+                for link in (entry / "fd").iterdir():
+                    with contextlib.suppress(OSError):  # closed meanwhile
+                        if str(link.readlink()).startswith(mark):
+                            used.add(link.stat().st_ino)
         return used
