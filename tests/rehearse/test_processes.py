@@ -14,13 +14,13 @@ def test_found_while_it_executes() -> None:
     loop = f'export {MARK}=blink/pod/1; [ "$1" = 0 ] || exec bash -c "$0" "$0" $(($1 - 1)); exec sleep 60'
     with subprocess.Popen(["bash", "-c", loop, loop, "60"], env=os.environ | {MARK: "blink/pod/1"}) as process:
         until = time.monotonic() + 0.5
-        found = [f"{MARK}=blink/pod/1".encode() in environment(process.pid)]
+        found = {environment(process.pid).get(MARK)}
         while time.monotonic() < until:
-            found.append(f"{MARK}=blink/pod/1".encode() in environment(process.pid))
+            found.add(environment(process.pid).get(MARK))
         listed = marked("blink")
         process.kill()
 
-    assert all(found)
+    assert {"blink/pod/1"} == found
     assert {process.pid} == listed
 
 
@@ -32,5 +32,5 @@ def test_no_variables() -> None:
         took = time.monotonic() - began
         process.kill()
 
-    assert [b""] == variables
+    assert {} == variables
     assert took < 1

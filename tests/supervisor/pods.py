@@ -56,12 +56,12 @@ def wait_for(condition: Callable[[], object], what: str, bound: float = BOUND) -
 
 
 def processes(mark: str) -> Iterator[int]:
-    """Yield the living processes that have a text in their environment."""
+    """Yield the living processes of a container."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError):
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if state not in "ZX" and mark.encode() in environment(int(entry.name)):
+                if state not in "ZX" and environment(int(entry.name)).get("LOCKSTEP_CONTAINER") == mark:
                     yield int(entry.name)
 
 
@@ -102,7 +102,7 @@ class Pod:
             "LOCKSTEP_MEMBERSHIP_PORT": "7071",
             "LOCKSTEP_MASTER_PORT": "29501",
             "LOCKSTEP_LAUNCH_DIR": str(group.mount),
-            "LOCKSTEP_CONTAINER": f"{self.uid}-{self.containers}",
+            "LOCKSTEP_CONTAINER": self.mark,
             "FAKE_ENGINE": str(HERE / "fake_engine.py"),
             "FAKE_CONTROL": str(self.control),
             "FAKE_JOURNAL": str(group.journal),
@@ -129,8 +129,8 @@ class Pod:
 
     @property
     def mark(self) -> str:
-        """What is in the environment of everything in the container."""
-        return f"LOCKSTEP_CONTAINER={self.uid}-{self.containers}"
+        """What LOCKSTEP_CONTAINER is for everything in the container."""
+        return f"{self.uid}-{self.containers}"
 
     def everything(self) -> list[int]:
         """Return the processes of the container."""

@@ -57,7 +57,7 @@ def test_engine(make_group: Callable[..., Group], rank: int) -> None:
     assert outlived
     assert [1, 1] == starts
     assert re.search(
-        rf"reason=unkillable: still there after SIGKILL: process .*\b{outlived} \(\w+, state \w\)", pod.text()
+        rf"reason=unkillable: still there after SIGKILL: process .*\b{outlived} \([^,]+, state \w\)", pod.text()
     )
     assert "state=failed reason=unkillable" in pod.text()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,43 +12,49 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import signal
 
+_IMAGE = (20, 23, 47, 48)  # vsize, startcode, env_start, env_end: fields of proc_pid_stat(5), from the state on
+_EXEC = 1.0  # seconds that an exec may take
 MARK = "LOCKSTEP_REHEARSAL"  # in the environment of every process: <rehearsal>/<pod>/<life of the container>
 
 
-def environment(pid: int) -> list[bytes]:
-    """Return the variables that a process was started with, each as ``NAME=value``.
+def environment(pid: int) -> dict[str, str]:
+    """Return the variables that a process was started with.
 
-    While a process executes another program it has none for a moment, and no auxiliary vector either (its
-    bytes are zeros then): whoever took it for a process without variables would overlook it.
+    While a process executes another program it has none for a moment, and a read that begins before may end short:
+    whoever took that for all would overlook it. So it is read until nothing has changed meanwhile, the code is in
+    place, which comes after the variables, and their bytes are as many as the kernel says.
 
     Raises
     ------
     OSError
         If the process has ended, or is somebody else's.
     """
-    folder = Path("/proc", str(pid))
-    until = time.monotonic() + 5
-    while not (variables := (folder / "environ").read_bytes()):
-        if any((folder / "auxv").read_bytes()):  # it has none, or has them by now
-            variables = (folder / "environ").read_bytes()
-            break
-        if time.monotonic() > until:
-            break
+    until = time.monotonic() + _EXEC
+    while True:
+        size, *before = _image(pid)
+        text = Path("/proc", str(pid), "environ").read_bytes()
+        code, start, end = before
+        whole = code != 0 and len(text) == end - start and before == _image(pid)[1:]
+        if whole or size == 0 or time.monotonic() > until:  # without any memory it is a zombie, or the kernel's own
+            # bash puts a zero in place of the = of a variable while it takes it over.
+            return dict(re.findall(r"([^=\0]+)[=\0]([^\0]*)", os.fsdecode(text)))
         time.sleep(0.001)
-    return variables.split(b"\0")
+
+
+def _image(pid: int) -> list[int]:
+    fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+    return [int(fields[index]) for index in _IMAGE]
 
 
 def marked(prefix: str) -> set[int]:
     """Return the processes whose mark is ``prefix`` or below it."""
-    wanted = f"{MARK}={prefix}".encode()
     found = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            for variable in environment(int(entry.name)):
-                if variable == wanted or variable.startswith(wanted + b"/"):
-                    found.add(int(entry.name))
+            if f"{environment(int(entry.name)).get(MARK)}/".startswith(f"{prefix}/"):
+                found.add(int(entry.name))
     return found
 
 
