@@ -5,6 +5,7 @@ How it starts, fails and drains is held against the real engine by tests/engine/
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import os
@@ -14,7 +15,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -284,6 +285,19 @@ def test_stream(server: Server) -> None:
         [each["choices"][0]["finish_reason"] for each in pieces[:-1]],
         pieces[-1]["usage"]["completion_tokens"],
     )
+
+
+def test_a_body_in_chunks(server: Server) -> None:
+    """A proxy that does not know the length sends it so; the connection is good for the next request."""
+    whole = server.complete(prompt="in chunks")["choices"][0]["text"]
+    pieces = [b'{"prompt": "in ', b'chunks", ', b'"max_tokens": 4}']
+    texts = []
+    with closing(http.client.HTTPConnection(server.host, PORT, timeout=20)) as connection:
+        for _ in range(2):
+            connection.request("POST", "/v1/completions", iter(pieces), {"Content-Type": "application/json"})
+            texts.append(json.loads(connection.getresponse().read())["choices"][0]["text"])
+
+    assert [whole, whole] == texts
 
 
 @pytest.mark.parametrize(

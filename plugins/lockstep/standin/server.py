@@ -230,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a prompt."""
         path = self.path.split("?")[0]
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        raw = self._body()
         if path not in ("/v1/chat/completions", "/v1/completions"):
             self._json(404, {"detail": "Not Found"})
             return
@@ -243,6 +243,18 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             self.front.count(-1)
+
+    def _body(self) -> bytes:
+        """Read a body of a known length, or one in chunks, which the base class leaves to us."""
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        chunks = []
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass  # a trailer says nothing that matters here
+        return b"".join(chunks)
 
     def _complete(self, raw: bytes, *, chat: bool) -> None:
         name = f"{'chatcmpl' if chat else 'cmpl'}-{secrets.token_hex(16)}"
