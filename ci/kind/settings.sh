@@ -1,4 +1,4 @@
-# Names that the scripts of this folder share, and what a machine may want different. Sourced.
+# Names that the scripts of this folder share, what a machine may want different, and how they speak. Sourced.
 # shellcheck shell=bash disable=SC2034
 NAME=lockstep
 IMAGE=localhost/lockstep/standin
@@ -12,3 +12,21 @@ KIND_BASE_IMAGE=${KIND_BASE_IMAGE:-python:3.12-slim-bookworm}
 KIND_LOAD=${KIND_LOAD-} # images that nodes get from this machine's Docker instead of a registry
 LWS_CHART=${LWS_CHART:-oci://registry.k8s.io/lws/charts/lws}
 LWS_VERSION=${LWS_VERSION-0.10.0}
+
+say() { printf 'kind: %s\n' "$*" >&2; }
+
+die() {
+  say "$*"
+  exit 1
+}
+
+need() { command -v "$1" >/dev/null || die "there is no '$1' on PATH: $2"; }
+
+need_kind() {
+  local said
+  need docker "https://docs.docker.com/engine/install/"
+  need kind "https://kind.sigs.k8s.io/docs/user/quick-start/#installation"
+  said=$(docker version --format '{{.Server.Version}}' 2>&1 >/dev/null) || die "Docker does not answer: ${said##*$'\n'}"
+}
+
+exists() { kind get clusters --quiet | grep -qx "$NAME"; }

@@ -1,16 +1,36 @@
-"""The kind tier fits the chart: its image has the tags, its nodes the labels, and its values pass the checks."""
+"""The kind tier fits the chart: its image has the tags, its nodes the labels, and its values pass the checks.
+
+Its scripts say what is wrong with the machine; Docker, kind and the others are scripts here, too.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 from ci.kind.client import made_of
 
 from lockstep.cli import main
 from tests.chart.rendering import CHART, ROOT, text
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 KIND = ROOT / "ci" / "kind"
+# What a machine needs for ci/kind/up, as far as it matters here: a cluster that is there, and works.
+MACHINE = {
+    "docker": "",
+    "kind": 'case "$*" in *clusters*) echo lockstep ;; esac',
+    "kubectl": 'case "$*" in *selector*) echo node/one ;; esac',
+    "helm": "",
+}
 
 
 def test_the_image_has_the_version_that_the_chart_names() -> None:
@@ -48,3 +68,93 @@ def test_the_client_is_made_from_the_pod_of_helm_test() -> None:
     assert ["sleep", "infinity"] == container["command"]
     for field in ("image", "env", "securityContext", "resources"):
         assert its[field] == container[field]
+
+
+def machine(folder: Path, **programs: str | None) -> dict[str, str]:
+    """Make a machine with such programs, None for one that is not there, and give its environment."""
+    for name in ("bash", "dirname", "mkdir", "grep", "rm", "sleep"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    for name, body in {**MACHINE, **programs}.items():
+        if body is not None:
+            (folder / name).write_text(f"#!/bin/bash\necho {name} $* >>{folder}/called\n{body}\n")
+            (folder / name).chmod(0o755)
+    return {"PATH": str(folder), "HOME": str(folder)}
+
+
+def run(script: str, folder: Path, **programs: str | None) -> subprocess.CompletedProcess[str]:
+    """Run a script of the tier on such a machine."""
+    command = ["bash", str(KIND / script)]
+    return subprocess.run(
+        command, env=machine(folder, **programs), capture_output=True, text=True, check=False, timeout=20
+    )
+
+
+def test_a_cluster_is_brought_up_to_date(tmp_path: Path) -> None:
+    """With one that is there nothing is created: GPUs, images and LeaderWorkerSet are given again."""
+    done = run("up", tmp_path)
+    called = (tmp_path / "called").read_text()
+
+    assert 0 == done.returncode
+    assert f"ready: export KUBECONFIG={tmp_path}/.cache/lockstep/kind/kubeconfig" in done.stderr
+    assert "kind create" not in called
+    assert ["kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws"] == [
+        words
+        for words in ("kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws")
+        if words in called
+    ]
+
+
+NO_CLUSTER = 'case "$*" in *create*) echo "port is taken" >&2; exit 1 ;; esac'
+
+
+@pytest.mark.parametrize(
+    ("words", "program", "body"),
+    [
+        pytest.param("no 'docker' on PATH: https://docs.docker.com", "docker", None, id="no Docker"),
+        pytest.param("no 'kind' on PATH: https://kind.sigs.k8s.io", "kind", None, id="no kind"),
+        pytest.param("no 'helm' on PATH: make setup", "helm", None, id="no helm"),
+        pytest.param("Docker does not answer: no daemon", "docker", "echo no daemon >&2; exit 1", id="no daemon"),
+        pytest.param("KIND_BASE_IMAGE", "docker", 'case "$1" in build) exit 1 ;; esac', id="no base image"),
+        pytest.param("port is taken\nkind: kind made no cluster", "kind", NO_CLUSTER, id="port"),
+        pytest.param("not whole", "kubectl", 'case "$1" in wait) exit 1 ;; esac', id="half a cluster"),
+        pytest.param("no node of the cluster lockstep has the label", "kubectl", "", id="another cluster"),
+        pytest.param(
+            "did not get localhost/lockstep/standin:v0.32.0: none such",
+            "kind",
+            MACHINE["kind"] + '; case "$1" in load) echo none such >&2; exit 1 ;; esac',
+            id="image",
+        ),
+        pytest.param("LeaderWorkerSet does not run", "helm", "exit 1", id="LeaderWorkerSet"),
+    ],
+)
+def test_what_is_wrong_with_the_machine_is_said(words: str, program: str, body: str | None, tmp_path: Path) -> None:
+    """The last line says it, below the program's own words, and nothing is done after it."""
+    done = run("up", tmp_path, **{program: body})
+
+    assert 1 == done.returncode
+    assert words in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("kind: ")
+    assert "ready:" not in done.stderr
+
+
+def test_deleting_needs_docker_to_answer(tmp_path: Path) -> None:
+    """A cluster that cannot be seen is not taken for one that is gone."""
+    done = run("down", tmp_path, docker="echo no daemon >&2; exit 1")
+
+    assert (1, "kind: Docker does not answer: no daemon\n") == (done.returncode, done.stderr)
+
+
+def test_ctrl_c_says_what_removes_the_rest(tmp_path: Path) -> None:
+    """The terminal tells every program of the target; what kind had begun stays."""
+    environment = machine(tmp_path, kind='case "$1" in create) sleep 20 ;; esac')
+    command = ["bash", str(KIND / "up")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True) as made:
+        called, deadline = tmp_path / "called", time.monotonic() + 10
+        while not called.exists() or "kind create" not in called.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.killpg(made.pid, signal.SIGINT)
+        _, said = made.communicate(timeout=10)
+
+    assert 130 == made.returncode
+    assert said.endswith("kind: cut short; make kind-down removes what is there\n")
