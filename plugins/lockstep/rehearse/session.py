@@ -174,15 +174,13 @@ class Session:
         if not late and not early:
             return
         tasks = early + [asyncio.create_task(self._later(each)) for each in late]
-        lasts = {task: each for task, each in zip(tasks[len(early) :], late, strict=True) if each.seconds is not None}
         client = asyncio.create_task(self._client())
         try:
-            await self._gather([task for task in tasks if task not in lasts])
-            began = max((e.at for e in self._timeline.events if e.kind == "fault"), default=self._timeline.now())
-            await self._gather([*lasts])
+            await self._gather(tasks)
         finally:
             client.cancel()
-        await self._until_serving(began, [each for each in late if each.ends_container])
+        done = {event.text: event.at for event in self._timeline.events if event.kind == "fault"}
+        await self._until_serving({each: done[str(each)] for each in self._plan.faults if str(each) in done})
 
     async def _client(self) -> None:
         """Ask once a second while things go wrong, and tell what a client sees."""
@@ -197,10 +195,13 @@ class Session:
         for task in tasks:
             task.result()
 
-    async def _until_serving(self, began: float, ending: list[Fault]) -> None:
+    async def _until_serving(self, moments: dict[Fault, float]) -> None:
+        """Wait until the group answers again; ``moments`` says when each fault was done."""
+        ending = [each for each in moments if each.ends_container and not each.from_start]
+
         def ended() -> bool:
-            exits = {e.rank for e in self._timeline.events if e.kind in ("exited", "deleted") and e.at >= began}
-            return {each.rank for each in ending} <= exits
+            exits = [event for event in self._timeline.events if event.kind in ("exited", "deleted")]
+            return all(any(e.rank == each.rank and e.at >= moments[each] for e in exits) for each in ending)
 
         await self._wait(ended, "through with the faults")
         deadline = self._timeline.now() + self._plan.timeout
@@ -213,7 +214,7 @@ class Session:
             if self._timeline.now() > deadline:
                 raise FailedError(f"the group did not answer within {self._plan.timeout:g} s after the last fault")
             await self._pause(0.5)
-        self._report.recovered_seconds = round(self._timeline.now() - began, 2)
+        self._report.recovered_seconds = round(self._timeline.now() - max(moments.values()), 2)
         self._timeline.add("request", f"serving again {self._report.recovered_seconds:.1f} s after the last fault")
 
     async def _later(self, fault: Fault) -> None:
