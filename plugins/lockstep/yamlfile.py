@@ -77,6 +77,43 @@ def read(path: Path) -> Values:
     ValuesError
         If its content is not one YAML mapping.
     """
+    return parse(_text(path))
+
+
+def read_rows(path: Path) -> list[Values]:
+    """Read a file that holds one mapping, or a list of them.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    list of Values
+        The mappings; of an empty file one that is empty.
+
+    Raises
+    ------
+    UsageError
+        If the file is not there or cannot be opened.
+    ValuesError
+        If it holds anything else.
+    """
+    text = _text(path)
+    documents = compose(text)
+    if len(documents) != 1 or not isinstance(documents[0], yaml.SequenceNode):
+        return [parse(text)]
+    rows = []
+    for node in documents[0].value:
+        row = _Builder().value(node)
+        if not isinstance(row, dict):
+            raise ValuesError(f"the list holds {kind_of(row)}, not only mappings", _line(node))
+        rows.append(row)
+    return rows
+
+
+def _text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -84,11 +121,10 @@ def read(path: Path) -> Values:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValuesError("the file is not UTF-8 text", line) from None
-    return parse(text)
 
 
 def parse(text: str) -> Values:

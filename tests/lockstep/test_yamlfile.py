@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from lockstep.errors import UsageError, ValuesError
-from lockstep.yamlfile import parse, read
+from lockstep.yamlfile import parse, read, read_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -189,3 +189,28 @@ def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
         read(file)
 
     assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a: 1", [{"a": 1}], id="a mapping"),
+        pytest.param("- {a: 1}\n- {b: y}\n", [{"a": 1}, {"b": True}], id="a list of mappings"),
+        pytest.param("", [{}], id="nothing"),
+    ],
+)
+def test_a_file_of_rows(tmp_path: Path, text: str, expected: list[dict[str, object]]) -> None:
+    """One mapping or several, with Helm's meaning of scalars."""
+    (tmp_path / "rows.yaml").write_text(text, encoding="utf-8")
+
+    assert expected == read_rows(tmp_path / "rows.yaml")
+
+
+def test_a_row_that_is_no_mapping(tmp_path: Path) -> None:
+    """The line of the row is named."""
+    (tmp_path / "rows.yaml").write_text("- {a: 1}\n- 2\n", encoding="utf-8")
+
+    with pytest.raises(ValuesError, match="the list holds an integer, not only mappings") as refusal:
+        read_rows(tmp_path / "rows.yaml")
+
+    assert 2 == refusal.value.line

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from lockstep.errors import ValuesError
-from lockstep.gitops import evaluate, expression
+from lockstep.gitops import evaluate, expression, selectors
 from lockstep.gitops.generators import parameters
 from lockstep.release import table, text
 
@@ -219,6 +219,18 @@ def unread(item: Values, keys: set[str]) -> Iterator[str]:
     str
         Each key that nothing reads.
     """
-    used = expression.uses(iter(evaluate.strings(item.get("spec"))))
+    spec = item.get("spec")
+    used = expression.uses(iter(evaluate.strings(spec)))
     if not used.everything:
-        yield from sorted(keys - used.keys)
+        yield from sorted(keys - used.keys - {key.partition(".")[0] for key in _selected(spec)})
+
+
+def _selected(value: Value) -> Iterator[str]:
+    """Give the keys that selectors ask for, wherever they stand."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _selected(item)
+    elif isinstance(value, dict):
+        yield from selectors.keys(table(value, "selector"))
+        for item in value.values():
+            yield from _selected(item)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from lockstep.errors import ValuesError
-from lockstep.gitops import evaluate
-from lockstep.gitops.clusters import LOCAL, Cluster, normalized, selected
+from lockstep.gitops import evaluate, selectors
+from lockstep.gitops.clusters import LOCAL, Cluster, normalized
 from lockstep.release import table
-from lockstep.yamlfile import read
+from lockstep.yamlfile import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,15 +81,21 @@ def parameters(generators: Value, around: Surroundings) -> list[Values]:
 
 def _one(row: Values, around: Surroundings) -> list[Values]:
     kinds = [kind for kind in row if kind != "selector"]
-    if "selector" in row or len(kinds) != 1:
-        raise ValuesError(f"a generator has exactly one kind and no selector here; this one has {', '.join(row)}")
+    if len(kinds) != 1:
+        raise ValuesError(f"a generator has exactly one kind here; this one has {', '.join(kinds) or 'none'}")
     kind = kinds[0]
     if kind not in _KINDS:
         raise ValuesError(f"the generator {kind} hangs on a server; {', '.join(_KINDS)} can be evaluated here")
     body = _mapping(row[kind])
+    if "template" in body:
+        raise ValuesError(
+            f"the generator {kind} has a template of its own, which is not evaluated here; say what differs in "
+            "templatePatch, or write a second ApplicationSet"
+        )
     if unknown := sorted(set(body) - KEYS[kind]):
         raise ValuesError(f"the generator {kind} has the key {unknown[0]}; {', '.join(sorted(KEYS[kind]))} are read")
-    return _KINDS[kind](body, around)
+    found = _KINDS[kind](body, around)
+    return [params for params in found if selectors.picks(params, table(row, "selector"))]
 
 
 def _list(body: Values, _around: Surroundings) -> list[Values]:
@@ -101,7 +107,7 @@ def _list(body: Values, _around: Surroundings) -> list[Values]:
 
 def _clusters(body: Values, around: Surroundings) -> list[Values]:
     selector = table(body, "selector")
-    found = [cluster.parameters() for cluster in selected(list(around.clusters), selector)]
+    found = [cluster.parameters() for cluster in around.clusters if selectors.matches(cluster.labels, selector)]
     if not selector and all(cluster.server != LOCAL for cluster in around.clusters):
         found.append({"name": "in-cluster", "nameNormalized": "in-cluster", "server": LOCAL, "project": ""})
     found = _with_values(found, body)
@@ -122,16 +128,16 @@ def _git(body: Values, around: Surroundings) -> list[Values]:
         found += [_path(folder, prefix, {}) for folder in _picked(body["directories"], around.tree.folders)]
     elif "files" in body:
         for file in _picked(body["files"], around.tree.files):
-            content = _content(around.tree, file)
-            found.append({**content, **_path(str(PurePosixPath(file).parent), prefix, {"filename": _name(file)})})
+            path = _path(str(PurePosixPath(file).parent), prefix, {"filename": _name(file)})
+            found += [{**content, **path} for content in _content(around.tree, file)]
     else:
         raise ValuesError("the Git generator names neither files nor directories")
     return _with_values(found, body)
 
 
-def _content(tree: Tree, file: str) -> Values:
+def _content(tree: Tree, file: str) -> list[Values]:
     try:
-        return read(tree.root / file)
+        return read_rows(tree.root / file)
     except ValuesError as error:
         raise ValuesError(f"{file}: {error}") from None
 
@@ -140,9 +146,10 @@ def _matrix(body: Values, around: Surroundings) -> list[Values]:
     first, second = _two(body, "matrix")
     outer = _one(first, around)
     inner = evaluate.structures([(second, params) for params in outer])
-    return [
-        _over(b, a) for a, row in zip(outer, inner, strict=True) for b in _one(_mapping(row), around)
-    ]  # the first generator's parameters win
+    as_written = {key: value for key, value in second.items() if key == "selector"}
+    return [  # the first generator's parameters win
+        _over(b, a) for a, row in zip(outer, inner, strict=True) for b in _one({**_mapping(row), **as_written}, around)
+    ]
 
 
 def _merge(body: Values, around: Surroundings) -> list[Values]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lockstep.errors import ValuesError
+from lockstep.gitops.applications import unread
 from lockstep.gitops.clusters import Cluster, find
 from lockstep.gitops.generators import Surroundings, parameters
 from lockstep.gitops.tree import Tree
@@ -118,6 +119,58 @@ def test_a_pattern_that_depends_on_a_setting_is_refused(around: Surroundings) ->
         parameters([git(files=[{"path": "deployments/*/config.yaml"}])], around)
 
 
+def test_a_file_may_hold_a_list(around: Surroundings) -> None:
+    """Each row is a parameter set with the same path."""
+    file = "deployments/east/all.yaml"
+    (around.tree.root / file).write_text("- {name: a}\n- {name: b, n: 2}\n", encoding="utf-8")
+    rows = parameters([git(files=[{"path": file}])], around)
+
+    assert [("a", "deployments/east"), ("b", "deployments/east")] == [
+        (row["name"], row["path"]["path"]) for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param({}, ["a", "b", "c"], id="nothing asked"),
+        pytest.param({"matchLabels": {"ring": "canary"}}, ["a"], id="a text"),
+        pytest.param({"matchLabels": {"deep.on": "true"}}, ["b"], id="a boolean further down"),
+        pytest.param({"matchLabels": {"n": "2"}}, ["b"], id="a number"),
+        pytest.param(
+            {"matchExpressions": [{"key": "ring", "operator": "NotIn", "values": ["canary"]}]},
+            ["b", "c"],
+            id="not there is not in",
+        ),
+        pytest.param({"matchExpressions": [{"key": "list.1", "operator": "Exists"}]}, ["c"], id="the place in a list"),
+    ],
+)
+def test_a_selector_beside_a_generator_picks_of_what_it_yields(
+    around: Surroundings, selector: dict[str, Any], expected: list[str]
+) -> None:
+    """Parameters are looked at as labels, those inside of others by their path."""
+    rows = [{"name": "a", "ring": "canary"}, {"name": "b", "deep": {"on": True}, "n": 2}, {"name": "c", "list": [1, 2]}]
+
+    assert expected == names(parameters([{"list": {"elements": rows}, "selector": selector}], around))
+
+
+def test_a_selector_inside_of_a_matrix_is_taken_as_written(around: Surroundings) -> None:
+    """Argo CD fills the second generator in, and not its selector."""
+    first = {"list": {"elements": [{"ring": "canary"}]}}
+    second = {"list": {"elements": [{"name": "{{ .ring }}"}]}, "selector": {"matchLabels": {"name": "{{ .ring }}"}}}
+    third = {**second, "selector": {"matchLabels": {"name": "canary"}}}
+
+    assert [] == parameters([{"matrix": {"generators": [first, second]}}], around)
+    assert ["canary"] == names(parameters([{"matrix": {"generators": [first, third]}}], around))
+
+
+def test_a_key_that_a_selector_asks_for_is_read() -> None:
+    """Also when no template names it."""
+    item = {"spec": {"generators": [{"list": {}, "selector": {"matchLabels": {"stage.name": "x"}}}]}}
+
+    assert ["other"] == list(unread(item, {"stage", "other"}))
+
+
 def test_a_matrix_is_every_pair_and_its_first_generator_wins(around: Surroundings) -> None:
     """Mappings merge, and an empty value does not replace one that is there."""
     first = {"list": {"elements": [{"name": "a", "both": {"x": 1}, "empty": ""}]}}
@@ -156,7 +209,13 @@ def test_a_merge_lays_later_generators_on_the_first(around: Surroundings) -> Non
         pytest.param(git(revision="v1", files=[]), "reads revision v1", id="another revision"),
         pytest.param(git(), "neither files nor directories", id="nothing to find"),
         pytest.param({"list": {"element": []}}, "has the key element", id="unknown key"),
-        pytest.param({"list": {}, "selector": {}}, "exactly one kind", id="a selector beside it"),
+        pytest.param({"list": {}, "git": {}}, "exactly one kind", id="two kinds"),
+        pytest.param({"list": {"template": {}}}, "has a template of its own", id="a template of its own"),
+        pytest.param(
+            {"list": {"elements": [{"n": 1.5}]}, "selector": {"matchLabels": {"n": "1.5"}}},
+            "n, which is the number 1.5: quote it",
+            id="a selector that asks for a number",
+        ),
         pytest.param({"matrix": {"generators": [{"list": {}}]}}, "takes two generators; 1", id="half a matrix"),
         pytest.param({"merge": {"generators": []}}, "no mergeKeys", id="merge without keys"),
         pytest.param(

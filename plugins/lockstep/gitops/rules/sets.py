@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from lockstep.errors import ValuesError
 from lockstep.findings import Finding
 from lockstep.gitops.applications import unread
-from lockstep.gitops.clusters import matches_expressions
 from lockstep.gitops.deployed import file_of
+from lockstep.gitops.selectors import matches_expressions
 from lockstep.release import table
-from lockstep.yamlfile import read
+from lockstep.yamlfile import read, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ def keys(fleet: Fleet, _deployed: list[Deployed]) -> Found:
             continue
         file = file_of(fleet, application)
         try:
-            unused = list(unread(item.item, set(read(file))))
+            unused = list(unread(item.item, {key for row in read_rows(file) for key in row}))
         except ValuesError:
             continue
         for key in unused:

@@ -78,7 +78,7 @@ def files(fleet: Fleet, deployed: list[Deployed]) -> Found:
 def projects(fleet: Fleet, deployed: list[Deployed]) -> Found:
     """Refuse what the project of an Application does not allow."""
     by_name = {written.name: table(written.item, "spec") for written in fleet.projects}
-    objects = {(each.application.set, each.application.config): each.objects for each in deployed}
+    objects = {(each.application.set, each.application.name): each.objects for each in deployed}
     for application in fleet.applications:
         file = file_of(fleet, application)
         if application.project not in by_name:
@@ -96,7 +96,7 @@ def projects(fleet: Fleet, deployed: list[Deployed]) -> Found:
                     application, f"it does not allow namespace {application.namespace} on {application.server}", _FIX
                 ),
             )
-        kinds = sorted({_group_kind(item) for item in objects.get((application.set, application.config), ())})
+        kinds = sorted({_group_kind(item) for item in objects.get((application.set, application.name), ())})
         for group, kind in kinds:
             if not _allows_kind(project, group, kind):
                 yield file, _refused(application, f"it does not allow {kind} of {group or 'the core group'}", _FIX)
