@@ -32,8 +32,11 @@ def queues(objects: list[Node], namespace: str, cluster: Cluster) -> Iterator[Fi
         queue = labels.get((workload.kind, workload.name.partition("/")[0]))
         if queue:
             asked.setdefault(queue, []).append(workload)
-    for queue, members in asked.items():
-        yield from _kueue(queue, members, namespace, cluster)
+    there = cluster.named("localqueues.kueue.x-k8s.io", namespace) if asked else None
+    if there is not None:
+        made = {tree.text(item, "metadata", "name"): item for item in objects if item.get("kind") == "LocalQueue"}
+        for queue, members in asked.items():
+            yield from _kueue(queue, members, namespace, cluster, {**there, **made})
     yield from _kai(objects, cluster)
 
 
@@ -78,10 +81,9 @@ def label(item: Node, key: str) -> str:
     return tree.strings(item, "metadata", "labels").get(key, "")
 
 
-def _kueue(queue: str, members: list[Workload], namespace: str, cluster: Cluster) -> Iterator[Finding]:
-    local = cluster.named("localqueues.kueue.x-k8s.io", namespace)
-    if local is None:
-        return
+def _kueue(
+    queue: str, members: list[Workload], namespace: str, cluster: Cluster, local: dict[str, Node]
+) -> Iterator[Finding]:
     if queue not in local:
         yield Finding(
             "CLU005",

@@ -130,3 +130,17 @@ def test_a_kind_in_another_version_is_named() -> None:
 def test_what_may_not_be_read_is_said_once() -> None:
     """Nodes that this user may not list are a gap, not a fault of the nodes."""
     assert ["CLU012"] == [code for code, _ in found(deployment(RIGHTS), forbidden=("nodes",))]
+
+
+@pytest.mark.parametrize(("expected", "name"), [(0, "mine"), (1, "other")], ids=["the one", "another"])
+def test_a_queue_may_come_with_the_release(expected: int, name: str) -> None:
+    """Of ``extraObjects``, for one: the namespace has none before."""
+    item = deployment()
+    item["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "mine"}
+    queue = {"kind": "LocalQueue", "metadata": {"name": name}, "spec": {"clusterQueue": "all"}}
+    names = {"kind": "LocalQueue", "plural": "localqueues"}
+    kueue = {"group": "kueue.x-k8s.io", "names": names, "versions": [{"name": "v1beta2"}]}
+    cluster = Cluster(Fake(objects=[node(), {"kind": "CustomResourceDefinition", "metadata": {}, "spec": kueue}]))
+    codes = [finding.code for finding in check([item, queue], "default", cluster)]
+
+    assert expected == codes.count("CLU005")
