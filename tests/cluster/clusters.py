@@ -50,11 +50,14 @@ def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
             cluster.down()
         return
     given = option or (KIND if kind == "kind" else os.environ.get("KUBECONFIG"))
-    if kind == "kind" and not Path(str(given)).exists():
-        pytest.fail(f"there is no kind cluster (no file {given}): make kind")
     if not given:
-        pytest.fail(f"--cluster-type {kind} takes the cluster from --kubeconfig or KUBECONFIG, and neither is set")
-    yield given
+        wrong = "takes the cluster from --kubeconfig or KUBECONFIG, and neither is set"
+    elif not Path(given).is_file():
+        wrong = f"finds no kubeconfig {given}" + (": make kind" if kind == "kind" else "")
+    else:
+        yield given
+        return
+    pytest.fail(f"--cluster-type {kind} {wrong}", pytrace=False)
 
 
 def clean() -> None:

@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 from ci.sim.folders import REPOSITORY, program
 
 from tests.cluster import clusters, waiting
+from tests.cluster.definitions import defined
 from tests.cluster.release import CHART, Release
 from tests.cluster.times import Times
 
@@ -77,6 +79,13 @@ def kueue(api_groups: set[str]) -> None:
 
 
 @pytest.fixture(scope="module")
+def definitions(kube_cluster: Cluster, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Serve the kinds of Grove, KAI and KEDA; a cluster of somebody's own is given none that it lacks."""
+    with nullcontext() if pytestconfig.getoption("cluster_type") == "existing" else defined(kube_cluster):
+        yield
+
+
+@pytest.fixture(scope="module")
 def simulated(kube_cluster: Cluster) -> bool:
     """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""
     nodes = kube_cluster.kubectl("get nodes")
@@ -108,6 +117,8 @@ def site(pytestconfig: pytest.Config) -> Path | None:
     """Values of the cluster, beneath those of every test: ``--app-config-file-path``."""
     kind = pytestconfig.getoption("cluster_type")
     given = pytestconfig.getoption("app_config_file_path") or clusters.VALUES.get(kind)
+    if given and not Path(given).is_file():
+        pytest.fail(f"--app-config-file-path: there is no file {given}", pytrace=False)
     return Path(given) if given else None
 
 

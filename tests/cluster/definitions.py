@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ci.sim.folders import REPOSITORY
 
 from tests.cluster import server
+from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,23 +36,29 @@ FOREIGN = {"$comment", "$id", "$schema", "const", "x-crd", "x-kubernetes-group-v
 @contextmanager
 def defined(cluster: Cluster) -> Iterator[None]:
     """Define those of the kinds that the cluster does not serve, and remove them afterwards."""
+    lacking = missing(cluster)
+    made = [item["metadata"]["name"] for item in lacking]
+    try:
+        for item in lacking:
+            cluster.kubectl("create", std_input=json.dumps(item))
+        eventually("the kinds to be served", lambda: server.resources.cache_clear() or not missing(cluster))
+        yield
+    finally:
+        for name in made:
+            cluster.kubectl(f"delete crd {name} --ignore-not-found --timeout=60s", output_format="")
+        server.resources.cache_clear()
+
+
+def missing(cluster: Cluster) -> list[Manifest]:
+    """Give the definitions of those of the kinds that the cluster does not serve."""
     served = {(each.version, each.plural) for each in server.resources(cluster)}
-    made = []
+    found = []
     for file, plural in KINDS.items():
         item = definition(json.loads((SCHEMAS / f"{file}.json").read_text()), plural)
         spec = item["spec"]
         if (f"{spec['group']}/{spec['versions'][0]['name']}", plural) not in served:
-            cluster.kubectl("create", std_input=json.dumps(item))
-            made.append(item["metadata"]["name"])
-    try:
-        for name in made:
-            cluster.kubectl(f"wait --for=condition=Established --timeout=60s crd/{name}", output_format="")
-        server.resources.cache_clear()
-        yield
-    finally:
-        for name in made:
-            cluster.kubectl(f"delete crd {name} --timeout=60s", output_format="")
-        server.resources.cache_clear()
+            found.append(item)
+    return found
 
 
 def definition(schema: Manifest, plural: str) -> Manifest:

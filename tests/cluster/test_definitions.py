@@ -9,12 +9,10 @@ import yaml
 from ci.sim.folders import REPOSITORY
 
 from tests.cluster import server
-from tests.cluster.definitions import defined
+from tests.cluster.definitions import missing
 from tests.cluster.release import Release, two_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_helm_charts.clusters import Cluster
 
     from tests.cluster.release import Manifest
@@ -23,11 +21,12 @@ QUEUES = REPOSITORY / "charts" / "queues"
 KAI = yaml.safe_load((QUEUES / "ci" / "kai-values.yaml").read_text())
 
 
-@pytest.fixture(autouse=True, scope="module")
-def definitions(kube_cluster: Cluster) -> Iterator[None]:
-    """Give the kinds."""
-    with defined(kube_cluster):
-        yield
+@pytest.fixture(autouse=True)
+def served(definitions: None, kube_cluster: Cluster) -> None:
+    """Skip without the kinds."""
+    del definitions
+    if lacking := [item["spec"]["names"]["kind"] for item in missing(kube_cluster)]:
+        pytest.skip(f"the cluster serves no {', no '.join(lacking)}; --cluster-type sim or kind defines them")
 
 
 def values(**changes: Any) -> Manifest:

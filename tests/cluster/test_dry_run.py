@@ -5,6 +5,7 @@ Every example, every values file for CI, and every row of the table of cases tha
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +13,9 @@ import yaml
 
 from tests.cases.table import Case, cases
 from tests.cluster import server
-from tests.cluster.definitions import defined
 from tests.cluster.release import CHART, EXAMPLES, Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
@@ -26,10 +25,10 @@ FILES = [*EXAMPLES, *sorted((CHART / "ci").glob("*-values.yaml"))]
 
 
 @pytest.fixture(scope="module")
-def dry(kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, chart: Path) -> Iterator[Release]:
+def dry(definitions: None, kube_cluster: Cluster, namespace_factory: NamespaceFactoryFunc, chart: Path) -> Release:
     """Give a release that nothing installs, in one namespace for all; Grove's kinds need no Grove here."""
-    with defined(kube_cluster):
-        yield Release(kube_cluster, namespace_factory("dry-run").name, chart)
+    del definitions
+    return Release(kube_cluster, namespace_factory(f"dry-run-{secrets.token_hex(3)}").name, chart)
 
 
 def refusals(dry: Release, file: Path, name: str) -> list[str]:

@@ -7,7 +7,10 @@ On kind the same runs with the stand-in.
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +64,7 @@ def served(
     release = Release(kube_cluster, namespace_factory(f"lockstep-site-{secrets.token_hex(3)}").name, chart, site=site)
     count = int(values["replicas"]) * int(values["group"]["nodes"])
     before, waiting.LIMIT = waiting.LIMIT, float(values["startup"]["seconds"])
+    compare(release, site)
     try:
         release.apply({})
         release.ready(count)
@@ -69,6 +73,21 @@ def served(
         yield release
     finally:
         waiting.LIMIT = before
+        remove(release)
+
+
+def compare(release: Release, site: Path) -> None:
+    """Say what is missing before anything is installed: a pod without a node would wait for startup.seconds."""
+    command = [sys.executable, "-m", "lockstep", "check", str(site), "--live", "--namespace", release.namespace]
+    environment = {**os.environ, "KUBECONFIG": str(release.cluster.kube_config_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.fail(f"these values do not go with this cluster:\n{done.stdout}{done.stderr}", pytrace=False)
+
+
+def remove(release: Release) -> None:
+    """Keep objects and logs, as long as there are some, and uninstall."""
+    if release.helm("status", release.name, check=False).returncode == 0:
         dump(release, LEFT / "site")
         release.uninstall()
 
@@ -109,6 +128,6 @@ def test_a_lost_engine_comes_back_in_place(served: Release, model: str, values: 
 
 def test_nothing_is_left(served: Release) -> None:
     """The pods go with the release."""
-    served.uninstall()
+    remove(served)
 
     assert eventually("the pods to go", lambda: not served.pods())

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from ci.sim.folders import REPOSITORY
 
+from tests.cluster import clusters
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -39,3 +41,22 @@ def test_what_is_missing_is_a_reason_to_skip(options: str, reason: str, tmp_path
     assert 0 == done.returncode, done.stdout + done.stderr
     assert 1 == done.stdout.count("SKIPPED")
     assert reason in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "option"),
+    [
+        pytest.param("existing takes the cluster from --kubeconfig or KUBECONFIG", "existing", None, id="neither"),
+        pytest.param("existing finds no kubeconfig nowhere", "existing", "nowhere", id="no file"),
+        pytest.param("kubeconfig: make kind", "kind", None, id="no kind"),
+    ],
+)
+def test_a_cluster_that_is_not_there_fails_in_one_line(
+    words: str, kind: str, option: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who names a cluster wants it, so that nothing is skipped."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setattr(clusters, "KIND", tmp_path / "kubeconfig")
+
+    with pytest.raises(pytest.fail.Exception, match=words), clusters.kubeconfig(kind, option):
+        raise AssertionError("a cluster was found")
