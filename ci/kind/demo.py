@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ci.kind.client import KILL_ENGINE, Client
+from ci.kind.client import KILL_ENGINE, Client, outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,12 +62,15 @@ def until(look: Callable[[], object], what: str) -> None:
 
 def lose(*command: str, script: Path | None = None) -> None:
     """Do harm, and say when answers ended and came again."""
-    started = time.monotonic()
-    show(*command, script=script)
-    until(lambda: not answer(), "answers to end")
-    lost = time.monotonic() - started
-    until(answer, "an answer")
-    print(f"answers ended after {lost:.1f} s and came again after {time.monotonic() - started:.1f} s", flush=True)
+    with CLIENT.asking(MODEL, LIMIT) as answers:
+        next(answers)
+        started = time.monotonic()
+        show(*command, script=script)
+        try:
+            lost, back = outage(answers, started)
+        except TimeoutError as error:
+            sys.exit(f"demo: asked for {LIMIT:.0f} s, {error}; kubectl -n {NAME} get pods")
+    print(f"answers ended after {lost:.1f} s and came again after {back:.1f} s", flush=True)
     until(ready, "all pods to be Ready")
     show(*KUBECTL, "get", "pods", "--output", "wide")
 

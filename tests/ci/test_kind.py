@@ -10,12 +10,14 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from typing import TYPE_CHECKING
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 import yaml
-from ci.kind.client import made_of
+from ci.kind.client import Client, made_of, outage
 
 from lockstep.cli import main
 from tests.chart.rendering import CHART, ROOT, text
@@ -68,6 +70,49 @@ def test_the_client_is_made_from_the_pod_of_helm_test() -> None:
     assert ["sleep", "infinity"] == container["command"]
     for field in ("image", "env", "securityContext", "resources"):
         assert its[field] == container[field]
+
+
+class Sick(BaseHTTPRequestHandler):
+    """A group that answers, does not, and answers again."""
+
+    codes: ClassVar = [200, 503, 503, 200]
+
+    def do_POST(self) -> None:
+        """Answer the next."""
+        self.send_response(self.codes.pop(0) if self.codes else 200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_the_client_sees_a_short_outage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks from inside the pod without a pause, and says when answers ended and came again."""
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text('#!/bin/sh\nshift 3\nexec "$@"\n')
+    kubectl.chmod(0o755)
+    server = HTTPServer(("127.0.0.1", 0), Sick)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    monkeypatch.setenv("LOCKSTEP_TEST_API", f"http://127.0.0.1:{server.server_port}")
+
+    with Client((str(kubectl),), ()).asking("m", seconds=10) as answers:
+        first = next(answers)
+        lost, back = outage(answers, time.monotonic())
+    server.shutdown()
+    server.server_close()
+
+    assert first
+    assert 0 < lost < back < 10
+    assert [] == Sick.codes
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"), [("never ended", [True]), ("never came again", [False])], ids=["well", "dead"]
+)
+def test_an_outage_that_is_none_or_has_no_end(words: str, answers: list[bool]) -> None:
+    """The questions end, and it is said what was waited for."""
+    with pytest.raises(TimeoutError, match=words):
+        outage(iter(answers), time.monotonic())
 
 
 def machine(folder: Path, **programs: str | None) -> dict[str, str]:

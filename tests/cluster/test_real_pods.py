@@ -10,8 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from ci.kind.client import outage
 
-from tests.cluster import pods
+from tests.cluster import pods, waiting
 from tests.cluster.release import Release, two_nodes
 from tests.cluster.waiting import eventually
 
@@ -55,16 +56,13 @@ def test_a_group_of_real_pods_forms_and_answers(release: Release, times: Times) 
 
 def lose(release: Release, fault: Callable[[Release, str], None], pod: str) -> dict[str, float]:
     """Do harm and ask all the time: after how many seconds answers end, come again, and all pods are Ready."""
-    started = time.monotonic()
-
-    def now() -> float:
-        return time.monotonic() - started
-
-    fault(release, pod)
-    lost = eventually("answers to end", lambda: not pods.ask(release, MODEL) and now())
-    answers = eventually("an answer", lambda: pods.ask(release, MODEL) and now())
+    with pods.client(release).asking(MODEL, waiting.LIMIT) as answers:
+        assert next(answers)
+        started = time.monotonic()
+        fault(release, pod)
+        lost, back = outage(answers, started)
     release.ready(2)
-    return {"lost": lost, "answers": answers, "ready": now()}
+    return {"lost": lost, "answers": back, "ready": time.monotonic() - started}
 
 
 @pytest.mark.parametrize("pod", [WORKER, LEADER], ids=["worker", "leader"])

@@ -11,10 +11,12 @@ import os
 import secrets
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from ci.kind.client import outage
 
 from tests.cluster import pods, waiting
 from tests.cluster.conftest import LEFT, dump
@@ -118,9 +120,10 @@ def test_a_lost_engine_comes_back_in_place(served: Release, model: str, values: 
         pytest.skip("the site's values switch the supervisor off")
     before = served.uids()
 
-    pods.kill_engine(served, max(before))
-    eventually("answers to end", lambda: not pods.ask(served, model))
-    eventually("an answer", lambda: pods.ask(served, model, patience=PATIENCE))
+    with pods.client(served).asking(model, waiting.LIMIT, PATIENCE) as answers:
+        assert next(answers)
+        pods.kill_engine(served, max(before))
+        outage(answers, time.monotonic())
 
     assert before == served.uids()
     assert {0} == {pods.restarts(pod) for pod in served.pods()}
