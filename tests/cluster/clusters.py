@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from ci.sim import nodes
 from ci.sim.build import built
 from ci.sim.cluster import Cluster, clusters
 from ci.sim.component import ADDONS, CORE, load
-from ci.sim.folders import REPOSITORY
+from ci.sim.folders import REPOSITORY, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,9 +56,18 @@ def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
     elif not Path(given).is_file():
         wrong = f"finds no kubeconfig {given}" + (": make kind" if kind == "kind" else "")
     else:
-        yield given
-        return
-    pytest.fail(f"--cluster-type {kind} {wrong}", pytrace=False)
+        wrong = silence(Path(given))
+    if wrong:
+        pytest.exit(f"--cluster-type {kind} {wrong}", returncode=1)
+    yield str(given)
+
+
+def silence(kubeconfig: Path) -> str:
+    """Say why an API server does not answer; empty when it does."""
+    command = [program("kubectl"), "--kubeconfig", kubeconfig, "get", "--raw", "/version", "--request-timeout", "20s"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = done.stderr.strip().rpartition("\n")[2]
+    return f"gets no answer from the cluster of {kubeconfig}: {said}" if done.returncode else ""
 
 
 def clean() -> None:

@@ -118,7 +118,7 @@ def site(pytestconfig: pytest.Config) -> Path | None:
     kind = pytestconfig.getoption("cluster_type")
     given = pytestconfig.getoption("app_config_file_path") or clusters.VALUES.get(kind)
     if given and not Path(given).is_file():
-        pytest.fail(f"--app-config-file-path: there is no file {given}", pytrace=False)
+        pytest.exit(f"--app-config-file-path: there is no file {given}", returncode=1)
     return Path(given) if given else None
 
 

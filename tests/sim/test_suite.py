@@ -48,15 +48,16 @@ def test_what_is_missing_is_a_reason_to_skip(options: str, reason: str, tmp_path
     [
         pytest.param("existing takes the cluster from --kubeconfig or KUBECONFIG", "existing", None, id="neither"),
         pytest.param("existing finds no kubeconfig nowhere", "existing", "nowhere", id="no file"),
+        pytest.param("gets no answer from the cluster of .*test_suite.py: error", "existing", __file__, id="no answer"),
         pytest.param("kubeconfig: make kind", "kind", None, id="no kind"),
     ],
 )
-def test_a_cluster_that_is_not_there_fails_in_one_line(
+def test_a_cluster_that_is_not_there_ends_the_run_in_one_line(
     words: str, kind: str, option: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who names a cluster wants it, so that nothing is skipped."""
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setattr(clusters, "KIND", tmp_path / "kubeconfig")
 
-    with pytest.raises(pytest.fail.Exception, match=words), clusters.kubeconfig(kind, option):
+    with pytest.raises(pytest.exit.Exception, match=words), clusters.kubeconfig(kind, option):
         raise AssertionError("a cluster was found")
