@@ -34,7 +34,7 @@ def findings(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     return check
 
 
-@pytest.mark.usefixtures("lws")
+@pytest.mark.usefixtures("lws", "simulation")
 def test_a_release_that_fits_has_no_finding(findings) -> None:
     """The presets of the simulated nodes and the kinds of LeaderWorkerSet."""
     assert {} == findings(two_nodes(), *PRESETS)
