@@ -5,45 +5,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from .lua import run
+from .states import FLEET, NOW, SCRIPTS, STATES
 
-FLEET = Path(__file__).parents[2] / "argocd"
-FIXTURES = Path(__file__).parent / "health"
-SCRIPTS = {
-    kind: script
-    for script in sorted((FLEET / "health").glob("*.lua"))
-    for kind in script.stem.partition("_")[2].split("+")
-}
-CASES = [
-    pytest.param(row, id=f"{file.stem}: {row['id']}")
-    for file in sorted(FIXTURES.glob("*.yaml"))
-    for row in yaml.safe_load(file.read_text(encoding="utf-8"))
-]
-NOW = "2026-11-30T04:30:00Z"
+if TYPE_CHECKING:
+    from .states import State
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_an_object_has_the_health_that_it_has(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+def test_an_object_has_the_health_that_it_has(state: State) -> None:
     """The status and the whole message: it is what people see beside a red heart."""
-    item = case["object"]
+    found = run(SCRIPTS[state.kind], state.item, state.now)
 
-    assert {"status": case["status"], "message": case["message"]} == run(
-        SCRIPTS[item["kind"]], item, case.get("now", NOW)
-    )
+    assert {"status": state.status, "message": state.message} == found
 
 
 def test_every_script_has_objects_in_more_than_one_state() -> None:
     """A kind that is never anything but Healthy is not tested."""
     states: dict[str, set[str]] = {}
-    for parameter in CASES:
-        case = parameter.values[0]
-        states.setdefault(case["object"]["kind"], set()).add(case["status"])
+    for state in STATES:
+        states.setdefault(state.kind, set()).add(state.status)
 
     assert set(SCRIPTS) == set(states)
     assert all(len(seen) > 1 for seen in states.values())
@@ -53,9 +38,9 @@ def test_what_is_wrongly_green_without_the_scripts_is_listed() -> None:
     """Argo CD counts a kind that it does not know as well: the README has each state that it would hide."""
     readme = (FLEET / "README.md").read_text(encoding="utf-8")
     hidden = {
-        f"| {parameter.values[0]['object']['kind']} | {parameter.values[0]['id']} | {parameter.values[0]['status']} |"
-        for parameter in CASES
-        if parameter.values[0]["status"] != "Healthy"
+        f"| {state.kind} | {state.name.partition(': ')[2]} | {state.status} |"
+        for state in STATES
+        if state.status != "Healthy"
     }
 
     assert set() == {row for row in hidden if row not in readme}
