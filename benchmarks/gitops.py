@@ -2,12 +2,14 @@
 
 ``python benchmarks/gitops.py [--applications N] [--commits N]``, on a simulated cluster of its own. A push is announced
 to Argo CD as a Git host's webhook does. First single models, one commit each; then one commit that adds N models to the
-one ApplicationSet. Pods are Ready as soon as they are scheduled, so all of it is machinery.
+one ApplicationSet; then single models again, beside those. Pods are Ready as soon as they are scheduled, so all of it
+is machinery. Prints tables in Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -84,6 +86,16 @@ def many(fleet: Fleet, count: int) -> list[tuple[float, int, int, int]]:
     return rows
 
 
+def median(moments: list[Moments], step: str) -> float:
+    """Give the median of one step."""
+    return statistics.median(getattr(each, step) for each in moments)
+
+
+def spent(cluster: Cluster) -> dict[str, float]:
+    """CPU seconds of each process so far, with those of the helm and git processes that it has waited for."""
+    return {one.name: one.cpu for one in cluster.processes}
+
+
 def main() -> None:
     """Start a cluster, measure, end it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -96,12 +108,12 @@ def main() -> None:
         sys.exit(f"not built yet: python -m ci.sim build {' '.join(missing)}")
     cluster = Cluster("benchmark-gitops")
     try:
-        gpus = 2 * (args.applications + args.commits)
+        gpus = 2 * (args.applications + 2 * args.commits)
         kind = nodes.read(nodes.preset("accelerators", "h200-8"))
         cluster.up(
             {name: (components[name], folder) for name, folder in folders.items() if folder}, kind, gpus // 8 + 1
         )
-        print(f"cluster with Argo CD up after {cluster.state['seconds']} s")
+        print(f"cluster with Argo CD up after {cluster.state['seconds']} s, load {os.getloadavg()[0]:.1f}")
         with tempfile.TemporaryDirectory() as folder:
             fleet = Fleet(cluster, Path(folder) / "platform")
             began = time.monotonic()
@@ -109,14 +121,24 @@ def main() -> None:
             while sync(fleet.argocd.applications().get("root", {})) != "Synced":
                 time.sleep(0.1)
             print(f"bootstrapped after {time.monotonic() - began:.1f} s more")
-            moments = [deploy(fleet, f"one-{number}") for number in range(args.commits)]
-            print(f"one model, a push to Healthy, median of {args.commits}, seconds since the push began:")
-            for step in ("push", "generated", "compared", "applied", "healthy"):
-                print(f"  {step:<10} {statistics.median(getattr(each, step) for each in moments):6.1f}")
+            first = [deploy(fleet, f"one-{number}") for number in range(args.commits)]
+            print(f"load {os.getloadavg()[0]:.1f}", flush=True)
+            before = spent(cluster)
             rows = many(fleet, args.applications)
-        print(f"{args.applications} models in one commit:  seconds  there  Synced  Healthy")
+            after = spent(cluster)
+            print(f"load {os.getloadavg()[0]:.1f}", flush=True)
+            later = [deploy(fleet, f"more-{number}") for number in range(args.commits)]
+        steps = ("push", "generated", "compared", "applied", "healthy")
+        print(f"\n| one model, seconds since its push began, median of {args.commits} | {' | '.join(steps)} |")
+        print("|" + " --- |" * 6)
+        for name, moments in (("alone", first), (f"beside {args.applications} others", later)):
+            print(f"| {name} | {' | '.join(f'{median(moments, step):.1f}' for step in steps)} |")
+        print(f"\n| {args.applications} models in one commit, seconds | there | Synced | Healthy |\n|" + " --- |" * 4)
         for row in rows[:: max(1, len(rows) // 12)] + rows[-1:]:
-            print(f"{row[0]:32.1f} {row[1]:6} {row[2]:7} {row[3]:8}")
+            print(f"| {row[0]:.1f} | {row[1]} | {row[2]} | {row[3]} |")
+        names = sorted(after, key=lambda name: before[name] - after[name])
+        print(f"\n| CPU seconds | {' | '.join(names)} |\n|" + " --- |" * (len(names) + 1))
+        print(f"| {args.applications} models | {' | '.join(f'{after[name] - before[name]:.1f}' for name in names)} |")
     finally:
         cluster.down()
 

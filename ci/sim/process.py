@@ -32,9 +32,9 @@ class Running:
 
     @property
     def cpu(self) -> float:
-        """CPU seconds that it has used."""
+        """CPU seconds that it has used, and its children that have ended."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
     @property
     def memory(self) -> float:
