@@ -26,12 +26,15 @@ __all__ = ["FAMILIES", "TIED", "Family"]
 
 Family = Callable[[Keys], tuple[Layer, ...]]
 
+# The deepest models have some 130; a slip of the keyboard must not keep the arithmetic busy for minutes.
+MOST_LAYERS = 1000
+
 
 def layer_count(keys: Keys) -> int:
     """Return the number of decoder layers, refusing what no model has."""
     count = keys.positive("num_hidden_layers")
-    if count > 10_000:
-        raise keys.fail("num_hidden_layers", count, "a whole number of at most 10000")
+    if count > MOST_LAYERS:
+        raise keys.fail("num_hidden_layers", count, f"a whole number of at most {MOST_LAYERS}")
     return count
 
 
@@ -200,6 +203,8 @@ def nemotron_hybrid(keys: Keys) -> tuple[Layer, ...]:
     kinds = keys.texts("layers_block_type") or tuple(NEMOTRON_KINDS.get(sign, sign) for sign in pattern)
     if not kinds:
         raise keys.fail("hybrid_override_pattern", None, "it or layers_block_type")
+    if len(kinds) > MOST_LAYERS:
+        raise keys.fail("hybrid_override_pattern", f"{len(kinds)} entries", f"at most {MOST_LAYERS} of them")
     return tuple(nemotron_layer(keys, kind) for kind in kinds)
 
 
