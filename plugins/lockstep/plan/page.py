@@ -62,6 +62,7 @@ def comparison(pictures: Sequence[Picture]) -> str:
 def section(picture: Picture, *, alone: bool) -> str:
     """Return one picture, with its facts when no comparison has them."""
     parts = [f"<h2>{escape(picture.title)} {verdict(picture.verdict) if picture.fit else ''}</h2>"]
+    parts += [f'<p class="note">refused: {escape(f"{each.code} {each.message}")}</p>' for each in picture.refused]
     parts.append(f'<div class="drawing">{placement(picture)}</div>')
     if picture.fit:
         parts.append(f"<h3>One GPU of each stage ({escape(picture.accelerator or '')})</h3>")

@@ -13,6 +13,7 @@ from lockstep.plan.placement import Node, place
 from lockstep.plan.traffic import Traffic, traffic
 
 if TYPE_CHECKING:
+    from lockstep.findings import Finding
     from lockstep.memory.fit import Plan, StageFit
     from lockstep.model.shape import ModelShape
 
@@ -95,6 +96,8 @@ class Picture:
         The memory, None when model or accelerator are not known.
     notes
         What is not shown, and why.
+    refused
+        Why the chart or the engine would not start it.
     """
 
     title: str
@@ -107,6 +110,7 @@ class Picture:
     traffic: Traffic | None
     fit: Fit | None
     notes: tuple[str, ...]
+    refused: tuple[Finding, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -124,6 +128,8 @@ class Picture:
         gpus = sum(len(node.gpus) for node in self.nodes)
         nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) > 1)}"
         lines = [Fact("GPUs", f"{gpus} on {nodes}"), Fact("memory", self.verdict)]
+        if self.refused:
+            lines.insert(0, Fact("refused", ", ".join(dict.fromkeys(finding.code for finding in self.refused))))
         if self.fit:
             plan, worst = self.fit.plan, self.fit.worst
             lines += [

@@ -6,6 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lockstep.checks import layout as rules
+from lockstep.checks import model as model_rules
+from lockstep.codes import Severity
 from lockstep.errors import UsageError
 from lockstep.memory.accelerators import Accelerator, accelerators, find_accelerator
 from lockstep.memory.settings import accelerator_of, layout_of, plan_of, stages_of
@@ -14,6 +17,7 @@ from lockstep.model.source import model_of
 from lockstep.plan.picture import Picture, draw, title
 
 if TYPE_CHECKING:
+    from lockstep.findings import Finding
     from lockstep.memory.fit import Plan
     from lockstep.memory.layout import Layout
     from lockstep.model.shape import ModelShape
@@ -70,7 +74,21 @@ def one(
     stages = stages_of(release)
     if stages and model and sum(stages) != len(model.layers):
         raise UsageError(f"VLLM_PP_LAYER_PARTITION names {sum(stages)} layers, the model has {len(model.layers)}")
-    return draw(release.model.id, layout, per_node, model, plan, notes)
+    picture = draw(release.model.id, layout, per_node, model, plan, notes)
+    return replace(picture, refused=refusals(release, layout))
+
+
+def refusals(release: Release, layout: Layout) -> tuple[Finding, ...]:
+    """Return the errors of the layout itself; another than the release's own is given the nodes that it fills."""
+    if layout != layout_of(release):
+        per_node = min(layout.gpus, release.group.gpus_per_node)
+        release = replace(
+            release,
+            group=replace(release.group, nodes=layout.gpus // per_node, gpus_per_node=per_node),
+            layout=replace(release.layout, tensor=layout.tensor, pipeline=layout.pipeline, data=layout.data),
+        )
+    found = (finding for check in (rules.law, rules.factors, model_rules.shape) for finding in check(release))
+    return tuple(finding for finding in found if finding.severity is Severity.ERROR)
 
 
 def shape(release: Release) -> tuple[ModelShape | None, tuple[str, ...]]:

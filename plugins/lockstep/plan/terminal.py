@@ -63,7 +63,8 @@ def one(picture: Picture, *, alone: bool) -> list[RenderableType]:
     head = Text.assemble((f"{picture.model}: {picture.title}", "bold"))
     if picture.fit:
         head.append(f"  {picture.verdict}", VERDICTS[picture.verdict])
-    parts: list[RenderableType] = [head, *(Text(note, "yellow") for note in picture.notes), nodes(picture)]
+    refused = (Text(f"refused: {each.code} {each.message}", "bold red") for each in picture.refused)
+    parts: list[RenderableType] = [head, *refused, *(Text(note, "yellow") for note in picture.notes), nodes(picture)]
     if picture.fit:
         parts += [Text(), memory(picture), legend(picture)]
     parts += [Text(f"enough: {remedy}") for remedy in picture.remedies]

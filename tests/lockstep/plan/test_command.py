@@ -73,6 +73,33 @@ def test_what_does_not_fit_is_drawn_with_what_would(capsys: pytest.CaptureFixtur
     assert "enough: parallelism.pipeline: 2 over 16 GPUs" in text
 
 
+REFUSED = {
+    "more GPUs than the group has": (R1 + "parallelism: {tensor: 8, pipeline: 3}\n", [], "PAR001"),
+    "heads that cannot be dealt": (R1 + "parallelism: {tensor: 16, pipeline: 1}\n", ["--compare", "7x1"], "PAR002"),
+    "GPUs of no known model": (
+        R1.replace("deepseek-ai/DeepSeek-R1", "example/our-own") + "parallelism: {tensor: 4}\n",
+        [],
+        "PAR001",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words", "code"), REFUSED.values(), ids=REFUSED)
+def test_a_layout_that_cannot_start_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, words: list[str], code: str
+) -> None:
+    """It is drawn all the same, with the finding of `lockstep check` above it and in the table, and on the page."""
+    file = tmp_path / "plan.html"
+    words = ["--accelerator", "h200", *words]
+    _, shown = plan(capsys, tmp_path, text, *words)
+    plan(capsys, tmp_path, text, *words, "--html", str(file))
+    row = next(line.split() for line in shown.splitlines() if line.startswith("refused "))
+
+    assert f"refused: {code} " in shown
+    assert code in " ".join(row)
+    assert f"refused: {code} " in file.read_text(encoding="utf-8")
+
+
 def test_terms_add_up_to_the_accelerator(tmp_path: Path) -> None:
     """Every byte of a GPU that is not over-full belongs to one term."""
     found = picture(tmp_path, R1)
