@@ -33,6 +33,9 @@ stack: {name: lws}
 group: {nodes: 2, gpusPerNode: 2}
 parallelism: {tensor: 2, pipeline: 2}
 """
+# Weights that are not on this machine: their folder stands in the engine's arguments, on all ranks the same.
+FROM_CLAIM = TWO_NODES + "weights: {source: pvc, claim: weights}\n"
+FROM_NODES = TWO_NODES + "weights: {source: hostPath, path: /no/such/folder}\n"
 ONE_NODE = """
 model: {id: acme/tiny}
 engine: {name: vllm}
@@ -90,7 +93,7 @@ def test_lost_engine_without_supervisor_recreates_the_group(tmp_path: Path) -> N
 )
 def test_deleted_worker_comes_back_alone(tmp_path: Path, stack: str, same: bool) -> None:
     """Without a controller that recreates groups the new pod joins by itself, and the leader's stays."""
-    report = rehearsed(tmp_path, TWO_NODES.replace("lws", stack), "replace worker@0")
+    report = rehearsed(tmp_path, FROM_CLAIM.replace("lws", stack), "replace worker@0")
     made = [(event.rank, event.pod) for event in report.events if event.kind == "created"]
     workers = [pod for rank, pod in made if rank == 1]
 
@@ -158,7 +161,7 @@ def test_scripts_that_change_under_a_running_group(tmp_path: Path) -> None:
 
 def test_pod_that_starts_late(tmp_path: Path) -> None:
     """The leader waits for a worker whose image is still being pulled, and no container restarts."""
-    report = rehearsed(tmp_path, TWO_NODES, "delay worker for=5")
+    report = rehearsed(tmp_path, FROM_NODES, "delay worker for=5")
 
     assert ("", True) == (report.error, report.ok)
     assert 0 == restarts(report)

@@ -22,7 +22,9 @@ def volumes(tmp_path: Path, *made: dict[str, object], notes: list[str] | None = 
     """Return the volumes of a leader that has these."""
     template = pod_template(container(), volumes=list(made))
     owner = group(*lws(leader=template), LAUNCH)
-    return Volumes(owner.pod(0), owner, tmp_path / "v", (notes if notes is not None else []).append)
+    return Volumes(
+        owner.pod(0), owner, tmp_path / "v", tmp_path / "shared", (notes if notes is not None else []).append
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,10 @@ def test_what_is_not_here_is_noted(tmp_path: Path) -> None:
     ]
     volumes(tmp_path, *made, notes=notes)
 
+    places = [tmp_path / each for each in ("shared/claim/w", "shared/hostPath/no/such/folder", "v/odd")]
+
     assert ["weights", "host", "odd"] == [note.split(":")[0].split()[-1] for note in notes]
-    assert ["host", "odd", "weights"] == sorted(each.name for each in (tmp_path / "v").iterdir())
+    assert [[]] * 3 == [[*place.iterdir()] for place in places]
 
 
 def test_existing_host_path_is_itself(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class Kubelet:
     pod, group, place
         What to run, with which objects around it, where.
     folder : Path
-        Of this pod alone: volumes, logs.
+        Of this pod alone: volumes, logs. What all pods share lies beside it.
     base : dict of str
         The environment that an image would give: PATH and the like.
     names : dict of str
@@ -78,7 +78,8 @@ class Kubelet:
         self.container: Container | None = None
         self._timeline, self._changed = timeline, changed
         self.spec = pod.container()
-        self.volumes = Volumes(pod, group, folder / "volumes", lambda text: self.tell("note", text))
+        own, shared = folder / "volumes", folder.parent / "shared"
+        self.volumes = Volumes(pod, group, own, shared, lambda text: self.tell("note", text))
         self.mounts = self.volumes.mounts(self.spec)
         environment = container_environment(pod, self.spec, group, place.address)
         argv = command_line(self.spec, environment)

@@ -46,10 +46,23 @@ class Mounts:
 
 
 class Volumes:
-    """The volumes of one pod."""
+    """The volumes of one pod.
 
-    def __init__(self, pod: Pod, group: Group, folder: Path, note: Callable[[str], None]) -> None:
-        self._pod, self._group, self._folder = pod, group, folder
+    Parameters
+    ----------
+    pod, group
+        Whose they are, with which objects around them.
+    folder : Path
+        Of this pod's own volumes.
+    shared : Path
+        Of what all pods of the group see. Its path must be one for all: it stands in the engine's arguments, and
+        ranks whose arguments differ are no group.
+    note : callable
+        Told what is not imitated.
+    """
+
+    def __init__(self, pod: Pod, group: Group, folder: Path, shared: Path, note: Callable[[str], None]) -> None:
+        self._pod, self._group, self._folder, self._shared = pod, group, folder, shared
         self._places: dict[str, Path] = {}
         for volume in tree.items(pod.spec, "volumes"):
             self._places[tree.text(volume, "name")] = self._make(volume, note)
@@ -61,12 +74,14 @@ class Volumes:
             real = Path(tree.text(volume, "hostPath", "path"))
             if real.exists():
                 return real
-            note(f"volume {name}: {real} is not on this machine; the pod gets an empty folder")
+            note(f"volume {name}: {real} is not on this machine; all pods get one empty folder")
+            place = self._shared / "hostPath" / str(real).lstrip("/")
         elif "persistentVolumeClaim" in volume:
-            note(f"volume {name}: claims are not imitated; the pod gets an empty folder")
+            note(f"volume {name}: claims are not imitated; all pods get one empty folder")
+            place = self._shared / "claim" / tree.text(volume, "persistentVolumeClaim", "claimName")
         elif not {"configMap", "secret", "emptyDir"} & volume.keys():
             note(f"volume {name}: {', '.join(volume.keys() - {'name'})} is not imitated; the pod gets an empty folder")
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         place.chmod(0o777)
         for kind, source in (("ConfigMap", "configMap"), ("Secret", "secret")):
             if source in volume:
