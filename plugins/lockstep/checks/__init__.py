@@ -63,6 +63,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     sglang.rules,
     trtllm.rules,
     network.gloo_interface,
+    network.device_lists,
     network.rdma_devices,
     stack.foreign_blocks,
     stack.workers_of_one_node,

@@ -1,0 +1,1 @@
+"""Tests of single checks, where examples and the table of cases are too coarse."""
