@@ -50,6 +50,14 @@ def test_engine_and_stack_are_never_compared_with_a_name(name: str) -> None:
         assert f'{{{{- if eq .Values.stack.name "{name[6:-5]}" }}}}' == first
 
 
+@pytest.mark.parametrize("name", [name for name in TEMPLATES if not name.endswith(".tpl")])
+def test_whatever_is_rendered_begins_with_what_all_parts_ask_for(name: str) -> None:
+    """None leans on another for .known: Helm promises no order. Only a stack's question may come before."""
+    begin = [line for line in source(name).splitlines() if not line.startswith("{{- if eq .Values.stack.name ")]
+
+    assert begin[0] in ('{{- include "serving.know" . }}', '{{- include "serving.know" . -}}')
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_rendering_depends_on_values_alone(name: str) -> None:
     """Argo CD renders without a cluster, again and again; of Helm's hooks it leaves those of ``helm test`` alone."""

@@ -39,14 +39,16 @@
 {{- end }}
 
 {{- /* serving.yaml: a map or list of the user's as YAML, without nulls; nothing if nothing is left. The API server
-       refuses some nulls and drops the others. Context: the map or list. */}}
+       refuses some nulls and drops the others. A copy is made only where there may be one: it costs more than all the
+       rest. Context: the map or list. */}}
 {{- define "serving.yaml" -}}
-{{- with . }}
-{{- $copy := deepCopy . }}
-{{- include "serving.dropNulls" $copy }}
-{{- with $copy }}
-{{- toYaml . }}
+{{- $kept := . }}
+{{- if and . (contains "null" (toJson .)) }}
+{{- $kept = deepCopy . }}
+{{- include "serving.dropNulls" $kept }}
 {{- end }}
+{{- with $kept }}
+{{- toYaml . }}
 {{- end }}
 {{- end }}
 
@@ -62,17 +64,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* serving.owned: the table of what belongs to the chart in every pod. Context: root. Gives YAML. */}}
-{{- define "serving.owned" -}}
-{{- .Files.Get "files/owned.yaml" }}
-{{- end }}
-
-{{- /* serving.ports: container ports by name, the engine's own among them. Context: root. Gives JSON. */}}
-{{- define "serving.ports" -}}
-{{- merge (include "serving.owned" . | fromYaml).ports ((include "serving.engine.facts" . | fromJson).ports | default dict) | toJson }}
-{{- end }}
-
-{{- /* serving.layout: the numbers of one replica. Context: root. Gives JSON. */}}
+{{- /* serving.layout: the numbers of one replica, for .known.layout. Context: root. Gives JSON. */}}
 {{- define "serving.layout" -}}
 {{- $group := .Values.group }}
 {{- $named := .Values.parallelism | default dict }}
@@ -85,7 +77,7 @@
 {{- $_ := set $layout "pipeline" $layout.nodes }}
 {{- end }}
 {{- /* engines: data parallel engines beside each other; engine: GPUs of one; stage: ranks that can share experts. */}}
-{{- $_ := set $layout "engines" ((include "serving.engine.facts" . | fromJson).dataInTensor | ternary 1 $layout.data) }}
+{{- $_ := set $layout "engines" (.known.engine.dataInTensor | ternary 1 $layout.data) }}
 {{- $_ := set $layout "engine" (mul $layout.tensor $layout.pipeline $layout.context) }}
 {{- $_ := set $layout "ranks" (mul $layout.engine $layout.engines) }}
 {{- $_ := set $layout "stage" (div $layout.ranks $layout.pipeline) }}
@@ -95,7 +87,7 @@
 
 {{- /* serving.everyPodServes: says true where every pod of a replica takes requests, not the leader alone. Context: root. */}}
 {{- define "serving.everyPodServes" -}}
-{{- if ne (include "serving.layout" . | fromJson).loadBalancing "internal" }}true{{ end }}
+{{- if ne .known.layout.loadBalancing "internal" }}true{{ end }}
 {{- end }}
 
 {{- /* serving.serves: says true for a role that takes requests. Context: dict root, role. */}}

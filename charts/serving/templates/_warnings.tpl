@@ -2,7 +2,7 @@
 
 {{- /* serving.warnings: lines that begin with a code. Context: root. */}}
 {{- define "serving.warnings" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- $rollout := include "serving.rollout" . | fromJson }}
 {{- $replicas := $rollout.replicas | int }}
 {{- $security := include "serving.containerSecurity" . | fromJson }}

@@ -1,23 +1,14 @@
 {{- /* What the chart must know of the engine. Facts come from files/engines.yaml; each engine adds one partial. */}}
 
-{{- /* serving.engine.facts: the engine's entry in the table, which is read once: it is long, and all parts ask for it.
-       Context: root. Gives JSON. */}}
-{{- define "serving.engine.facts" -}}
-{{- if not (hasKey . "engineFacts") }}
-{{- $_ := set . "engineFacts" (get (.Files.Get "files/engines.yaml" | fromYaml) .Values.engine.name | toJson) }}
-{{- end }}
-{{- .engineFacts }}
-{{- end }}
-
 {{- /* serving.engine.device: what the engine's entry says of the accelerator. Context: root. Gives JSON. */}}
 {{- define "serving.engine.device" -}}
-{{- get ((include "serving.engine.facts" . | fromJson).devices | default dict) .Values.group.resourceName | default dict | toJson }}
+{{- get (.known.engine.devices | default dict) .Values.group.resourceName | default dict | toJson }}
 {{- end }}
 
 {{- /* serving.engine.repository: repository of the engine's own image for the accelerator; empty if there is none.
        Context: root. */}}
 {{- define "serving.engine.repository" -}}
-{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- $facts := .known.engine }}
 {{- if hasKey ($facts.devices | default dict) .Values.group.resourceName }}
 {{- (include "serving.engine.device" . | fromJson).repository | default "" }}
 {{- else }}
@@ -32,12 +23,12 @@
 
 {{- /* serving.engine.version: declared version of the engine. Context: root. */}}
 {{- define "serving.engine.version" -}}
-{{- .Values.engine.version | default (include "serving.engine.facts" . | fromJson).version }}
+{{- .Values.engine.version | default .known.engine.version }}
 {{- end }}
 
 {{- /* serving.engine.image: reference of the image. Context: root. */}}
 {{- define "serving.engine.image" -}}
-{{- $default := (include "serving.engine.facts" . | fromJson).image }}
+{{- $default := .known.engine.image }}
 {{- $image := .Values.engine.image | default dict }}
 {{- $repository := $image.repository | default (include "serving.engine.repository" .) }}
 {{- if $image.digest }}
@@ -73,7 +64,7 @@
        Context: root. Gives JSON. */}}
 {{- define "serving.engine.allArgs" -}}
 {{- $needed := dict }}
-{{- if gt (include "serving.layout" . | fromJson).pipeline 1.0 }}
+{{- if gt .known.layout.pipeline 1.0 }}
 {{- $needed = (include "serving.engine.device" . | fromJson).pipelineArgs }}
 {{- end }}
 {{- include "serving.overlay" (list $needed (include "serving.engine.argsFor" . | fromJson) .Values.engine.args) }}
@@ -81,7 +72,7 @@
 
 {{- /* serving.engine.args: all flags as a list of arguments, sorted by key. Context: root. Gives YAML. */}}
 {{- define "serving.engine.args" -}}
-{{- $negation := (include "serving.engine.facts" . | fromJson).negation }}
+{{- $negation := .known.engine.negation }}
 {{- $args := list }}
 {{- range $key, $value := include "serving.engine.allArgs" . | fromJson }}
 {{- $flag := hasPrefix "-" $key | ternary $key (printf "--%s" $key) }}

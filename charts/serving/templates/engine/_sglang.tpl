@@ -12,7 +12,7 @@ SGLANG_DG_CACHE_DIR: /cache/deep_gemm
 
 {{- /* serving.engine.sglang.rules: what this engine cannot do. Context: root. Gives lines. */}}
 {{- define "serving.engine.sglang.rules" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- if mod $layout.tensor $layout.data }}
 PAR011 parallelism.data is {{ $layout.data }}, but SGLang's attention splits the parallelism.tensor {{ $layout.tensor }} ranks into data parallel groups of equal size; set parallelism.data to a divisor of {{ $layout.tensor }}
 {{- end }}

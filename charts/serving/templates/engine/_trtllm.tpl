@@ -2,7 +2,7 @@
 
 {{- /* serving.engine.trtllm.contract: variables that are this engine's part of the contract. Context: root. */}}
 {{- define "serving.engine.trtllm.contract" -}}
-- {name: LOCKSTEP_SSH_PORT, value: {{ (include "serving.ports" . | fromJson).ssh | quote }}}
+- {name: LOCKSTEP_SSH_PORT, value: {{ .known.ports.ssh | quote }}}
 {{- if .Values.engine.sshSecret }}
 - {name: LOCKSTEP_SSH_KEY, value: /ssh/key}
 {{- end }}
@@ -14,8 +14,8 @@
 
 {{- /* serving.engine.trtllm.rules: what this engine cannot do. Context: root. Gives lines. */}}
 {{- define "serving.engine.trtllm.rules" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
-{{- $since := (include "serving.engine.facts" . | fromJson).servedNameSince }}
+{{- $layout := .known.layout }}
+{{- $since := .known.engine.servedNameSince }}
 {{- $own := include "serving.modelReference" . }}
 {{- if hasPrefix "/" $own }}
 {{- $own = base $own }}

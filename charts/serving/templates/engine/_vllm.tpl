@@ -13,7 +13,7 @@ VLLM_CACHE_ROOT: /cache/vllm
 
 {{- /* serving.engine.vllm.rules: what this engine cannot do. Context: root. Gives lines. */}}
 {{- define "serving.engine.vllm.rules" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- if not (has $layout.expert (list 1.0 $layout.stage)) }}
 PAR009 parallelism.expert is {{ $layout.expert }}, but vLLM deals experts to all {{ $layout.stage }} ranks of a pipeline stage or to none; set parallelism.expert: all, or remove it
 {{- end }}
@@ -28,13 +28,13 @@ ENG005 engine.executor is ray, but group.nodes is 1: one node needs no Ray; remo
 
 {{- /* serving.engine.vllm.mp: several nodes without Ray. Context: root. Gives lines. */}}
 {{- define "serving.engine.vllm.mp" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- if gt $layout.data 1.0 }}
 {{- $wide := max $layout.engine $layout.gpusPerNode }}
 {{- if mod $wide (min $layout.engine $layout.gpusPerNode) }}
 PAR011 parallelism makes {{ $layout.data }} data parallel engines of {{ $layout.engine }} GPUs, which do not fill nodes of group.gpusPerNode {{ $layout.gpusPerNode }}: an engine must take whole nodes, or a node whole engines; change parallelism.tensor or parallelism.pipeline
 {{- end }}
-{{- $since := (include "serving.engine.facts" . | fromJson).spanningDataSince }}
+{{- $since := .known.engine.spanningDataSince }}
 {{- if and (gt $layout.engine $layout.gpusPerNode) (semverCompare (printf "< %s" $since) (include "serving.engine.numbers" .)) }}
 ENG003 engine.version is {{ include "serving.engine.version" . }}, but data parallel engines of {{ $layout.engine }} GPUs span nodes of {{ $layout.gpusPerNode }}, which vLLM does only from {{ $since }} on; raise engine.version
 {{- end }}
@@ -43,8 +43,8 @@ ENG003 engine.version is {{ include "serving.engine.version" . }}, but data para
 
 {{- /* serving.engine.vllm.ray: several nodes with Ray. Context: root. Gives lines. */}}
 {{- define "serving.engine.vllm.ray" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
-{{- $until := (include "serving.engine.facts" . | fromJson).rayUntil }}
+{{- $layout := .known.layout }}
+{{- $until := .known.engine.rayUntil }}
 {{- if gt $layout.data 1.0 }}
 PAR013 parallelism.data is {{ $layout.data }}, but engine.executor is ray, with which Lockstep runs one engine a replica; set engine.executor: mp, or replicas: {{ $layout.data }} of smaller groups
 {{- end }}
@@ -55,7 +55,7 @@ ENG006 engine.executor is ray, but {{ include "serving.engine.image" . }} holds 
 
 {{- /* serving.engine.vllm.balancing: who can deal requests to data parallel engines. Context: root. Gives lines. */}}
 {{- define "serving.engine.vllm.balancing" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- if include "serving.everyPodServes" . }}
 {{- if or (eq $layout.data 1.0) (eq $layout.nodes 1.0) }}
 PAR012 parallelism.loadBalancing is {{ $layout.loadBalancing }}, but with parallelism.data {{ $layout.data }} and group.nodes {{ $layout.nodes }} there are no engines on several nodes to choose from; remove it
@@ -69,7 +69,7 @@ PAR012 parallelism.loadBalancing is external, but a node of {{ $layout.gpusPerNo
 
 {{- /* serving.engine.vllm.device: what an accelerator cannot do. Context: root. Gives lines. */}}
 {{- define "serving.engine.vllm.device" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- if and (include "serving.engine.device" . | fromJson).pipelineNeedsPatch (gt $layout.pipeline 1.0) (not (.Values.hooks).preLaunch) }}
 PAR014 parallelism.pipeline is {{ $layout.pipeline }}, but vLLM on {{ .Values.group.resourceName }} has no pipeline parallelism of its own; set hooks.preLaunch to a command that adds it to the engine and fails when it cannot, or parallelism.tensor: {{ $layout.ranks }}
 {{- end }}

@@ -1,9 +1,8 @@
 {{- /* The launch scripts. They are never templated: their bytes reach the pods as they lie in files/launch. */}}
 
-{{- /* serving.launchFiles: path below files/launch -> content, of the scripts that this engine needs.
-       Context: root. Gives JSON. */}}
+{{- /* serving.launchFiles: put the scripts that this engine needs into .known.launch. Context: root. Gives nothing. */}}
 {{- define "serving.launchFiles" -}}
-{{- $files := dict }}
+{{- $files := .known.launch }}
 {{- $engine := printf "engines/%s.sh" .Values.engine.name }}
 {{- range $path, $content := .Files.Glob "files/launch/**.{sh,py}" }}
 {{- $path = trimPrefix "files/launch/" $path }}
@@ -16,7 +15,6 @@
 {{- fail (printf "this copy of the chart is incomplete: files/launch/%s is not in it" $path) }}
 {{- end }}
 {{- end }}
-{{- toRawJson $files }}
 {{- end }}
 
 {{- /* serving.launchKey: a path as a key of the ConfigMap. Context: the path. */}}

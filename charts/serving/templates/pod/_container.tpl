@@ -11,7 +11,7 @@
   env:
     {{- include "serving.env" .root | nindent 4 }}
   ports:
-    {{- range $name, $port := include "serving.ports" .root | fromJson }}
+    {{- range $name, $port := .root.known.ports }}
     - {name: {{ $name }}, containerPort: {{ $port }}, protocol: TCP}
     {{- end }}
   {{- include "serving.probes" . | trim | nindent 2 }}

@@ -32,8 +32,8 @@
 
 {{- /* serving.contract.layout: GPUs, ranks and ports. Context: root. */}}
 {{- define "serving.contract.layout" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
-{{- $ports := include "serving.ports" . | fromJson -}}
+{{- $layout := .known.layout }}
+{{- $ports := .known.ports -}}
 - {name: LOCKSTEP_GPUS_PER_NODE, value: {{ $layout.gpusPerNode | quote }}}
 - {name: LOCKSTEP_TENSOR, value: {{ $layout.tensor | quote }}}
 - {name: LOCKSTEP_PIPELINE, value: {{ $layout.pipeline | quote }}}

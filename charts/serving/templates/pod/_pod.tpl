@@ -15,7 +15,7 @@ spec:
 labels:
   {{- include "serving.podLabels" (dict "root" .root "role" .role "group" .group "pod" $pod "marks" $marks) | nindent 2 }}
 annotations:
-  lockstep/launch-checksum: {{ include "serving.launchFiles" .root | sha256sum }}
+  lockstep/launch-checksum: {{ .root.known.checksum }}
   {{- with merge ($pod.annotations | default dict) ($marks.podAnnotations | default dict) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

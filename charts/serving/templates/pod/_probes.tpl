@@ -22,7 +22,7 @@
 {{- define "serving.probes.default" -}}
 {{- $slow := 0 }}
 {{- if and (include "serving.serves" .) (not .root.Values.supervisor.enabled) }}
-{{- $slow = (include "serving.engine.facts" .root | fromJson).healthSeconds | default 0 | int }}
+{{- $slow = .root.known.engine.healthSeconds | default 0 | int }}
 {{- end -}}
 startup:
   {{- include "serving.probes.handler" (list . "/startup") | nindent 2 }}
@@ -47,7 +47,7 @@ liveness:
 {{- if $context.root.Values.supervisor.enabled -}}
 httpGet: {path: {{ last . }}, port: status}
 {{- else if include "serving.serves" $context -}}
-httpGet: {path: {{ (include "serving.engine.facts" $context.root | fromJson).healthPath }}, port: http}
+httpGet: {path: {{ $context.root.known.engine.healthPath }}, port: http}
 {{- else -}}
 exec: {command: [bash, /lockstep/launch.sh, alive]}
 {{- end }}

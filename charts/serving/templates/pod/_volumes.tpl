@@ -4,7 +4,7 @@
        Context: dict root, role, pod. */}}
 {{- define "serving.volumes" -}}
 {{- $writable := dict "tmp" (dict "emptyDir" dict) "home" (dict "emptyDir" dict) "cache" (dict "emptyDir" dict) }}
-{{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
+{{- $fixed := .root.known.fixed }}
 {{- range $name, $source := include "serving.overlay" (list $writable .pod.volumes $fixed) | fromJson }}
 {{- with ($source.emptyDir | default dict).sizeLimit }}
 {{- $_ := set $source.emptyDir "sizeLimit" (include "serving.quantity" .) }}
@@ -20,7 +20,7 @@ launch:
   configMap:
     name: {{ include "serving.fullname" . }}-launch
     items:
-      {{- range $path, $_ := include "serving.launchFiles" . | fromJson }}
+      {{- range $path, $_ := .known.launch }}
       - {key: {{ include "serving.launchKey" $path }}, path: {{ $path }}}
       {{- end }}
 shm:
@@ -46,8 +46,8 @@ ssh:
 {{- define "serving.volumeMounts" -}}
 {{- $mounts := dict }}
 {{- $always := list "tmp" "home" "cache" }}
-{{- $fixed := include "serving.volumes.fixed" .root | fromYaml }}
-{{- range $path, $volume := (include "serving.owned" .root | fromYaml).mounts }}
+{{- $fixed := .root.known.fixed }}
+{{- range $path, $volume := .root.known.owned.mounts }}
 {{- $mount := dict "name" $volume }}
 {{- if has $volume (list "launch" "models" "ssh") }}
 {{- $_ := set $mount "readOnly" true }}

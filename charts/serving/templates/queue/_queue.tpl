@@ -33,6 +33,6 @@ annotations:
 {{- /* serving.topology: the node label that is the same on all nodes of a group; empty if any nodes do. Context: root. */}}
 {{- define "serving.topology" -}}
 {{- with .Values.topology }}
-{{- get (include "serving.owned" $ | fromYaml).topology . | default . }}
+{{- get $.known.owned.topology . | default . }}
 {{- end }}
 {{- end }}

@@ -10,6 +10,10 @@ none
 {{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
 {{- end }}
 
+{{- /* serving.stack.deployment.suffix: what the name carries besides: nothing. Context: root. */}}
+{{- define "serving.stack.deployment.suffix" -}}
+{{- end }}
+
 {{- /* serving.stack.deployment.contract: the pod is its own leader. Context: root. */}}
 {{- define "serving.stack.deployment.contract" -}}
 - {name: LOCKSTEP_GROUP, value: {{ .Release.Namespace }}/$(LOCKSTEP_POD_NAME)}

@@ -10,9 +10,9 @@ kai
 {{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
 {{- end }}
 
-{{- /* serving.stack.grove.size: suffix of the name. Grove lets the size of a group never change, so another size is
-       another set. Context: root. */}}
-{{- define "serving.stack.grove.size" -}}
+{{- /* serving.stack.grove.suffix: what the name carries besides. Grove lets the size of a group never change, so another
+       size is another set. Context: root. */}}
+{{- define "serving.stack.grove.suffix" -}}
 -n{{ int .Values.group.nodes }}
 {{- end }}
 
@@ -47,7 +47,7 @@ kai
 {{- define "serving.stack.grove.peers" -}}
 {{- $names := list }}
 {{- range $index := until (int .Values.replicas) }}
-{{- $names = append $names (printf "%s%s-%d" (include "serving.fullname" $) (include "serving.stack.grove.size" $) $index) }}
+{{- $names = append $names (printf "%s%s-%d" (include "serving.fullname" $) $.known.suffix $index) }}
 {{- end }}
 {{- join " " $names }}
 {{- end }}
@@ -58,7 +58,7 @@ kai
 
 {{- /* serving.stack.grove.rules: what this stack cannot do. Context: root. Gives lines. */}}
 {{- define "serving.stack.grove.rules" -}}
-{{- $size := include "serving.stack.grove.size" . }}
+{{- $size := .known.suffix }}
 {{- $room := sub 38 (len $size) | int }}
 {{- include "serving.rule.name" (list (include "serving.fullname" .) $room (printf "Grove has 45 characters for its three names, less 7 for g and worker and %d for %s" (len $size) $size)) }}
 {{- include "serving.rule.plainRollout" (list . "on stack grove a change replaces one group after the other") }}

@@ -28,6 +28,10 @@ apps.kubernetes.io/pod-index: "0"
 {{- printf "%d %s %s" (int .Values.group.nodes) $marks $template | sha256sum | trunc 6 }}
 {{- end }}
 
+{{- /* serving.stack.kueue.suffix: what the name carries besides: nothing that all groups share. Context: root. */}}
+{{- define "serving.stack.kueue.suffix" -}}
+{{- end }}
+
 {{- /* serving.stack.kueue.contract: the number of the pod is the rank. Context: root. */}}
 {{- define "serving.stack.kueue.contract" -}}
 - {name: LOCKSTEP_SET, valueFrom: {fieldRef: {fieldPath: "metadata.labels['lockstep/group']"}}}

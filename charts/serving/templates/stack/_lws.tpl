@@ -10,11 +10,18 @@ none kueue kai volcano
 {{- include "serving.roleSelector" (dict "root" . "role" "leader") }}
 {{- end }}
 
-{{- /* serving.stack.lws.shape: suffix of the name. Kueue freezes what pods request and where they may run, and takes
-       another size to leave its pods waiting for ever (seen with 0.17); so under it the name carries a hash of all that,
-       and such a change makes a new set and removes the old one. Context: root. */}}
+{{- /* serving.stack.lws.suffix: what the name carries besides. Kueue freezes what pods request and where they may run, and
+       takes another size to leave its pods waiting for ever (seen with 0.17); so under it the name carries a hash of all
+       that, and such a change makes a new set and removes the old one. Context: root. */}}
+{{- define "serving.stack.lws.suffix" -}}
+{{- if (include "serving.queue.marks" (dict "root" . "role" "leader") | fromJson).freezesShape }}
+{{- printf "-%s" (include "serving.stack.lws.shape" . | sha256sum | trunc 6) }}
+{{- end }}
+{{- end }}
+
+{{- /* serving.stack.lws.shape: what Kueue freezes. Context: root. Gives JSON. */}}
 {{- define "serving.stack.lws.shape" -}}
-{{- $shape := list (int .Values.group.nodes) (include "serving.ports" .) }}
+{{- $shape := list (int .Values.group.nodes) (toJson .known.ports) }}
 {{- range $role := list "leader" "worker" }}
 {{- $context := dict "root" $ "role" $role "pod" (include "serving.pod" (dict "root" $ "role" $role) | fromJson) }}
 {{- $shape = append $shape (include "serving.queue.marks" $context) }}
@@ -26,15 +33,13 @@ none kueue kai volcano
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if (include "serving.queue.marks" (dict "root" . "role" "leader") | fromJson).freezesShape }}
-{{- printf "-%s" ($shape | toJson | sha256sum | trunc 6) }}
-{{- end }}
+{{- toJson $shape }}
 {{- end }}
 
 {{- /* serving.stack.lws.contract: rank, size and leader come from the variables that LeaderWorkerSet puts in front of ours.
        Context: root. */}}
 {{- define "serving.stack.lws.contract" -}}
-{{- $group := printf "%s/%s%s" .Release.Namespace (include "serving.fullname" .) (include "serving.stack.lws.shape" .) -}}
+{{- $group := printf "%s/%s%s" .Release.Namespace (include "serving.fullname" .) .known.suffix -}}
 - name: LOCKSTEP_GROUP_INDEX
   valueFrom:
     fieldRef:
@@ -51,14 +56,14 @@ none kueue kai volcano
 
 {{- /* serving.stack.lws.peers: names under which the pods of all groups are found. Context: root. */}}
 {{- define "serving.stack.lws.peers" -}}
-{{- include "serving.fullname" . }}{{ include "serving.stack.lws.shape" . }}
+{{- include "serving.fullname" . }}{{ .known.suffix }}
 {{- end }}
 
 {{- /* serving.stack.lws.scaled: what an autoscaler scales. Context: root. Gives YAML. */}}
 {{- define "serving.stack.lws.scaled" -}}
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
-name: {{ include "serving.fullname" . }}{{ include "serving.stack.lws.shape" . }}
+name: {{ include "serving.fullname" . }}{{ .known.suffix }}
 {{- end }}
 
 {{- /* serving.stack.lws.rules: what this stack cannot do. Context: root. Gives lines. */}}
@@ -66,7 +71,7 @@ name: {{ include "serving.fullname" . }}{{ include "serving.stack.lws.shape" . }
 {{- $name := include "serving.fullname" . }}
 {{- $rollout := include "serving.rollout" . | fromJson }}
 {{- $last := sub (max 1 (add $rollout.most $rollout.surge)) 1 | toString }}
-{{- if include "serving.stack.lws.shape" . }}
+{{- if .known.suffix }}
 {{- $room := sub 33 (len $last) | int }}
 {{- include "serving.rule.name" (list $name $room (printf "Kueue labels pods leaderworkerset-<name>-<shape>-<group>-<hash>: 63 characters less 30 for the rest and %d for group %s" (len $last) $last)) }}
 {{- if contains "%" (toString .Values.rollout.maxSurge) }}

@@ -11,7 +11,7 @@ lockstep/test: {{ include "serving.fullname" . | quote }}
   value: http://{{ include "serving.fullname" . }}-api:{{ int .Values.service.port }}
 - name: LOCKSTEP_TEST_MODEL
   value: {{ .Values.model.servedName | default .Values.model.id | quote }}
-{{- with get (.Values.engine.env | default dict) ((include "serving.engine.facts" . | fromJson).keyVariable | default "none") }}
+{{- with get (.Values.engine.env | default dict) (.known.engine.keyVariable | default "none") }}
 - name: LOCKSTEP_TEST_KEY
   {{- if kindIs "map" . }}
   {{- include "serving.yaml" . | nindent 2 }}
@@ -26,7 +26,7 @@ lockstep/test: {{ include "serving.fullname" . | quote }}
 - name: LOCKSTEP_TEST_NODES
   value: {{ int $.Values.group.nodes | quote }}
 - name: LOCKSTEP_TEST_STATUS_PORT
-  value: {{ (include "serving.ports" $ | fromJson).status | quote }}
+  value: {{ $.known.ports.status | quote }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -43,9 +43,8 @@ OPS008 {{ include "serving.givenAt" (list $ "volumes" $name) }} has {{ len $sour
        volume's name. Gives a line. */}}
 {{- define "serving.rule.mount" -}}
 {{- $context := first . }}
-{{- $writable := dict "tmp" true "home" true "cache" true }}
-{{- $fixed := include "serving.volumes.fixed" $context.root | fromYaml }}
-{{- if not (hasKey (merge $writable $fixed ($context.pod.volumes | default dict)) (toString (last .))) }}
+{{- $there := keys $context.root.known.fixed ($context.pod.volumes | default dict) }}
+{{- if not (has (toString (last .)) (concat $there (list "tmp" "home" "cache"))) }}
 OPS008 {{ index . 1 }} mounts the volume {{ last . }}, but neither the chart nor pod.volumes has it; add it to pod.volumes
 {{- end }}
 {{- end }}

@@ -2,7 +2,7 @@
 
 {{- /* serving.rules.flags: flags that Lockstep derives, and flags given twice. Context: root. Gives lines. */}}
 {{- define "serving.rules.flags" -}}
-{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- $facts := .known.engine }}
 {{- $seen := dict }}
 {{- range $key, $_ := include "serving.engine.givenArgs" . | fromJson }}
 {{- $path := include "serving.engine.argPath" (list $ $key) }}
@@ -29,8 +29,8 @@ ENG004 {{ $path }} and {{ . }} are one flag; remove one of them
 
 {{- /* serving.rules.variables: owned variables and an impossible interface. Context: root. Gives lines. */}}
 {{- define "serving.rules.variables" -}}
-{{- $facts := include "serving.engine.facts" . | fromJson }}
-{{- $owned := concat (include "serving.owned" . | fromYaml).env $facts.env }}
+{{- $facts := .known.engine }}
+{{- $owned := concat .known.owned.env $facts.env }}
 {{- range $path, $variables := dict "engine.env" .Values.engine.env "network.env" (.Values.network).env }}
 {{- range $name, $value := include "serving.overlay" (list $variables) | fromJson }}
 {{- range $row := $owned }}
@@ -63,7 +63,7 @@ ENG014 {{ $path }}.{{ $name }} refers to {{ $reference }}, which stack {{ $.Valu
 
 {{- /* serving.rules.changes: flags that the version does not have. Context: root. Gives lines. */}}
 {{- define "serving.rules.changes" -}}
-{{- $facts := include "serving.engine.facts" . | fromJson }}
+{{- $facts := .known.engine }}
 {{- $engine := printf "%s %s" .Values.engine.name (include "serving.engine.version" .) }}
 {{- $numbers := include "serving.engine.numbers" . }}
 {{- range $key, $_ := include "serving.engine.givenArgs" . | fromJson }}
@@ -85,7 +85,7 @@ ENG007 {{ $path }}: {{ $engine }} has no --{{ $name }} yet; it came with {{ $row
 
 {{- /* serving.rules.versions: an engine too old for several nodes, a tag of another version. Context: root. Gives lines. */}}
 {{- define "serving.rules.versions" -}}
-{{- $since := (include "serving.engine.facts" . | fromJson).multiNodeSince }}
+{{- $since := .known.engine.multiNodeSince }}
 {{- $version := include "serving.engine.version" . }}
 {{- $numbers := include "serving.engine.numbers" . }}
 {{- if and (gt (int .Values.group.nodes) 1) (ne (.Values.engine.executor | default "mp") "ray") (semverCompare (printf "< %s" $since) $numbers) }}
@@ -100,8 +100,8 @@ ENG008 engine.image.tag is {{ $tag }}, but the flags are checked for {{ .Values.
 
 {{- /* serving.rules.abilities: settings that the engine has not, or has to have. Context: root. Gives lines. */}}
 {{- define "serving.rules.abilities" -}}
-{{- $facts := include "serving.engine.facts" . | fromJson }}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $facts := .known.engine }}
+{{- $layout := .known.layout }}
 {{- $name := .Values.engine.name }}
 {{- $ssh := and $facts.ssh (gt $layout.nodes 1.0) }}
 {{- range $factor := list "tensor" "pipeline" "data" "context" }}

@@ -25,7 +25,7 @@ NET002 network.rdma.resource is {{ $group.resourceName }}, which is group.resour
 
 {{- /* serving.rules.volumes: paths and volume names of the chart. Context: root. Gives lines. */}}
 {{- define "serving.rules.volumes" -}}
-{{- $owned := include "serving.owned" . | fromYaml }}
+{{- $owned := .known.owned }}
 {{- range $section := list "pod" "leader" "worker" }}
 {{- $pod := get $.Values $section | default dict }}
 {{- range $path, $_ := $pod.volumeMounts }}
@@ -43,7 +43,7 @@ OPS003 {{ $section }}.volumes.{{ $name }} is the name of a volume of the chart; 
 
 {{- /* serving.rules.probes: one handler a probe, and no HTTP where nothing answers. Context: root. Gives lines. */}}
 {{- define "serving.rules.probes" -}}
-{{- $http := (include "serving.ports" . | fromJson).http | toString }}
+{{- $http := .known.ports.http | toString }}
 {{- range $section := list "pod" "leader" "worker" }}
 {{- range $kind, $probe := (get $.Values $section | default dict).probes | default dict }}
 {{- $handlers := list }}

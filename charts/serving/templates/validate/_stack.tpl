@@ -73,7 +73,7 @@ STK002 name {{ $name | quote }} has {{ len $name }} characters, but {{ index . 1
 
 {{- /* serving.rules.metadata: labels and annotations that are not the user's to set. Context: root. Gives lines. */}}
 {{- define "serving.rules.metadata" -}}
-{{- $owned := (include "serving.owned" . | fromYaml).metadata }}
+{{- $owned := .known.owned.metadata }}
 {{- range $section := list "pod" "leader" "worker" }}
 {{- range $field := list "labels" "annotations" }}
 {{- range $key, $_ := include "serving.overlay" (list (get (get $.Values $section | default dict) $field)) | fromJson }}

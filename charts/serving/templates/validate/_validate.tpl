@@ -17,7 +17,7 @@
 
 {{- /* serving.rules.layout: the law. Context: root. Gives lines. */}}
 {{- define "serving.rules.layout" -}}
-{{- $layout := include "serving.layout" . | fromJson }}
+{{- $layout := .known.layout }}
 {{- $ranks := $layout.ranks | int }}
 {{- $gpus := mul $layout.nodes $layout.gpusPerNode }}
 {{- if ne $ranks $gpus }}
