@@ -65,6 +65,18 @@ def test_a_group_is_made_anew_when_no_start_takes_that_long(expected: str, secon
     assert expected == template(render(values(BASE, {"startup": {"seconds": seconds}})))["terminationDelay"]
 
 
+def test_grove_does_not_count_the_time_to_start() -> None:
+    """It counts containers that have started and are not Ready, and these start as their startup probe passes.
+
+    Without that probe in every pod the whole load would count (ai-dynamo/grove v0.1.0-alpha.11).
+    """
+    rendered = render(values(BASE, {"startup": {"seconds": 7200}}))
+    probes = [rendered.engine(role)["startupProbe"] for role in rendered.templates()]
+
+    assert "2h10m0s" == template(rendered)["terminationDelay"]
+    assert [7800, 7800] == [probe["periodSeconds"] * probe["failureThreshold"] for probe in probes]
+
+
 def test_the_variables_of_grove_are_in_the_command() -> None:
     """Grove appends them to the container's own, where nothing before them can refer to them."""
     rendered = render(BASE)
