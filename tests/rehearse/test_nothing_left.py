@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockstep.rehearse import janitor, processes
+from lockstep.rehearse import janitor, launcher, processes
 from lockstep.rehearse.launcher import namespaces
 
 from .test_session import NETWORKS
@@ -142,6 +143,24 @@ def test_kill_of_launcher_and_janitor(held: Held, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tempfile.tempdir", str(held.tmp))
     janitor.sweep()
 
+    assert not folder.exists()
+
+
+def test_clean_up_of_another_while_one_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal that sweeps at the moment when another has made its folder and not yet locked it leaves it alone."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    take = fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        if not how & fcntl.LOCK_NB:
+            janitor.sweep()
+        take(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with launcher._state() as folder:
+        there = folder.exists()
+
+    assert there
     assert not folder.exists()
 
 

@@ -36,6 +36,19 @@ def lock(folder: Path, *, wait: bool) -> int | None:
     return descriptor
 
 
+def hold(folder: Path) -> int:
+    """Return the file descriptor of a new folder's lock, held.
+
+    The file gets its name when it is: ``sweep`` of a rehearsal that starts at the same moment would take one that
+    nobody holds for a leftover.
+    """
+    made = folder / "lock.new"
+    descriptor = os.open(made, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    made.rename(folder / "lock")
+    return descriptor
+
+
 def clean(folder: Path) -> None:
     """End every process of a rehearsal and remove its folder. Its namespaces end with the processes."""
     deadline = time.monotonic() + 10

@@ -85,8 +85,7 @@ def rehearse(plan: Plan, network: str = "auto") -> Report:
 def _state() -> Iterator[Path]:
     """Make a folder that lasts as long as this process lives, and no longer."""
     folder = Path(tempfile.mkdtemp(prefix=janitor.PREFIX))
-    (folder / "lock").touch()
-    held = janitor.lock(folder, wait=True)
+    held = janitor.hold(folder)
     watch = subprocess.Popen(
         [sys.executable, "-m", "lockstep.rehearse.janitor", str(folder)],
         stdin=subprocess.DEVNULL,
@@ -100,8 +99,7 @@ def _state() -> Iterator[Path]:
         watch.kill()
         watch.wait()
         janitor.clean(folder)
-        if held is not None:
-            os.close(held)
+        os.close(held)
 
 
 def _run(command: list[str], plan: Plan, folder: Path) -> int:
