@@ -100,7 +100,27 @@ def read_rows(path: Path) -> list[Values]:
     ValuesError
         If it holds anything else.
     """
-    text = _text(path)
+    return parse_rows(_text(path))
+
+
+def parse_rows(text: str) -> list[Values]:
+    """Read a text that holds one mapping, or a list of them.
+
+    Parameters
+    ----------
+    text : str
+        YAML.
+
+    Returns
+    -------
+    list of Values
+        The mappings; of an empty text one that is empty.
+
+    Raises
+    ------
+    ValuesError
+        If it holds anything else.
+    """
     documents = compose(text)
     if len(documents) != 1 or not isinstance(documents[0], yaml.SequenceNode):
         return [parse(text)]

@@ -7,6 +7,7 @@ import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lockstep.gitops.selectors import Texts
 from lockstep.release import table
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Cluster:
         """Give what the clusters generator makes of it."""
         metadata: Values = {}
         if self.annotations:
-            metadata["annotations"] = dict(self.annotations)
+            metadata["annotations"] = Texts(self.annotations)
         if self.labels:
-            metadata["labels"] = dict(self.labels)
+            metadata["labels"] = Texts(self.labels)
         return {
             "name": self.name,
             "nameNormalized": normalized(self.name),

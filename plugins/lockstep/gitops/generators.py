@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-import yaml
-
 from lockstep.errors import ValuesError
 from lockstep.gitops import evaluate, selectors
 from lockstep.gitops.clusters import LOCAL, Cluster, normalized
+from lockstep.gitops.selectors import Texts
 from lockstep.release import table
-from lockstep.yamlfile import read_rows
+from lockstep.yamlfile import parse_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +100,7 @@ def _one(row: Values, around: Surroundings) -> list[Values]:
 def _list(body: Values, _around: Surroundings) -> list[Values]:
     elements = body.get("elements") or []
     if "elementsYaml" in body:
-        elements = [*_rows(elements), *_rows(yaml.safe_load(str(body["elementsYaml"])))]
+        elements = [*_rows(elements), *parse_rows(str(body["elementsYaml"]))]
     return [_mapping(element) for element in _rows(elements)]
 
 
@@ -184,7 +183,7 @@ def _keyed(rows: list[Values], keys: list[str]) -> dict[str, Values]:
 
 def _over(below: Values, above: Values) -> Values:
     """Merge as Argo CD's library does: an empty value never replaces one that is there."""
-    merged = dict(below)
+    merged = type(below)(below)
     for key, value in above.items():
         under = merged.get(key)
         if isinstance(value, dict) and isinstance(under, dict):
@@ -225,7 +224,7 @@ def _with_values(found: list[Values], body: Values) -> list[Values]:
     if not table(body, "values"):
         return found
     filled = evaluate.structures([(body["values"], params) for params in found])
-    return [{**params, "values": values} for params, values in zip(found, filled, strict=True)]
+    return [{**params, "values": Texts(_mapping(values))} for params, values in zip(found, filled, strict=True)]
 
 
 def _name(path: str) -> str:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _PLAIN: Final = 10**6  # Argo CD writes larger numbers with an exponent
 
 
+class Texts(dict[str, "Value"]):
+    """A mapping that Argo CD holds as one of texts: a generator's selector does not look into it."""
+
+
 def matches(labels: Mapping[str, str], selector: Mapping[str, Value]) -> bool:
     """Say whether labels fit a selector.
 
@@ -67,11 +71,17 @@ def picks(parameters: Values, selector: Mapping[str, Value]) -> bool:
     Raises
     ------
     ValuesError
-        If it asks for a number that Argo CD writes in another way.
+        If it asks for a number that Argo CD writes in another way, or for what it does not look into.
     """
     wanted = set(keys(selector))
-    flat = {path: value for path, value in _flat("", parameters) if path in wanted}
-    return matches({path: _written(path, value) for path, value in flat.items()}, selector)
+    flat = dict(_flat("", parameters))
+    for path in (path for path, value in flat.items() if isinstance(value, (dict, list))):
+        if inside := next((key for key in wanted if key.startswith(f"{path}.")), None):
+            raise ValuesError(
+                f"a selector asks for {inside}, but Argo CD does not look into {path} there; pick clusters by the "
+                "selector inside of the generator clusters"
+            )
+    return matches({path: _written(path, value) for path, value in flat.items() if path in wanted}, selector)
 
 
 def keys(selector: Mapping[str, Value]) -> Iterator[str]:
@@ -82,7 +92,7 @@ def keys(selector: Mapping[str, Value]) -> Iterator[str]:
 
 
 def _flat(path: str, value: Value) -> Iterator[tuple[str, Value]]:
-    if isinstance(value, (dict, list)):
+    if isinstance(value, (dict, list)) and not isinstance(value, Texts) and not path.endswith("path.segments"):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _flat(f"{path}.{key}" if path else str(key), item)
     else:

@@ -46,10 +46,10 @@ def names(rows: list[dict[str, Any]]) -> list[object]:
 
 
 def test_a_list_gives_its_elements(around: Surroundings) -> None:
-    """As they are, and those of a text of YAML behind them."""
-    body = {"elements": [{"name": "a", "n": 1}], "elementsYaml": "[{name: b}]"}
+    """As they are, and those of a text of YAML behind them, where ``n`` is a boolean."""
+    body = {"elements": [{"name": "a", "n": 1}], "elementsYaml": "[{name: b, n: 1}]"}
 
-    assert [{"name": "a", "n": 1}, {"name": "b"}] == parameters([{"list": body}], around)
+    assert [{"name": "a", "n": 1}, {"name": "b", "false": 1}] == parameters([{"list": body}], around)
 
 
 def test_a_cluster_gives_its_secret(around: Surroundings) -> None:
@@ -154,6 +154,13 @@ def test_a_selector_beside_a_generator_picks_of_what_it_yields(
     assert expected == names(parameters([{"list": {"elements": rows}, "selector": selector}], around))
 
 
+def test_a_flat_list_is_one_parameter_set(around: Surroundings) -> None:
+    """Also when no cluster is in it."""
+    nobody = {"flatList": True, "selector": {"matchLabels": {"ring": "nobody"}}}
+
+    assert [{"clusters": []}] == parameters([{"clusters": nobody}], around)
+
+
 def test_a_selector_inside_of_a_matrix_is_taken_as_written(around: Surroundings) -> None:
     """Argo CD fills the second generator in, and not its selector."""
     first = {"list": {"elements": [{"ring": "canary"}]}}
@@ -215,6 +222,16 @@ def test_a_merge_lays_later_generators_on_the_first(around: Surroundings) -> Non
             {"list": {"elements": [{"n": 1.5}]}, "selector": {"matchLabels": {"n": "1.5"}}},
             "n, which is the number 1.5: quote it",
             id="a selector that asks for a number",
+        ),
+        pytest.param(
+            {"clusters": {}, "selector": {"matchLabels": {"metadata.labels.ring": "fleet"}}},
+            "does not look into metadata.labels there; pick clusters",
+            id="a selector that asks for a cluster's label",
+        ),
+        pytest.param(
+            {"clusters": {"values": {"a": "b"}}, "selector": {"matchLabels": {"values.a": "b"}}},
+            "does not look into values there",
+            id="a selector that asks for a value",
         ),
         pytest.param({"matrix": {"generators": [{"list": {}}]}}, "takes two generators; 1", id="half a matrix"),
         pytest.param({"merge": {"generators": []}}, "no mergeKeys", id="merge without keys"),
