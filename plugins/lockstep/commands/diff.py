@@ -10,7 +10,8 @@ from rich.console import Console
 
 from lockstep import inputs, render
 from lockstep.diff import terminal
-from lockstep.diff.change import describe
+from lockstep.diff.change import describe, rest
+from lockstep.diff.groups import find
 from lockstep.diff.page import page
 from lockstep.diff.steps import tracks
 from lockstep.errors import UsageError
@@ -48,6 +49,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"diff takes two values files, how it is and how it will be; {len(given)} were given")
     before, after = (replace(each, name=given[0].name) for each in given)
     objects = render.objects(before), render.objects(after)
+    if not find([*objects[0], *objects[1]]):  # charts/queues has none, nor the facts that a release is read with
+        print("\n".join(rest(*objects)) or "No object changes.")
+        return 0
     release = build(after, after.values())
     sentences, shown = list(describe(*objects, release)), tracks(*objects, release)
     print("\n".join(sentences))

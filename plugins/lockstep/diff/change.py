@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lockstep.diff.groups import find
+from lockstep.diff.frozen import refused
+from lockstep.diff.groups import KINDS, find
+from lockstep.release import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,22 +128,25 @@ def rest(before: Sequence[Values], after: Sequence[Values]) -> Iterator[str]:
     Yields
     ------
     str
-        One sentence for those that are made, removed and changed.
+        One sentence for those that are made, removed and changed, and one for each that its cluster will refuse.
     """
-    old, new = ({_key(item): item for item in objects} for objects in (before, after))
-    groups = find(before).keys() | find(after).keys()
+    old, new = ({_key(item): item for item in objects if item.get("kind") not in KINDS} for objects in (before, after))
+    changed = {key for key in old.keys() & new.keys() if old[key] != new[key]}
+    frozen = {key: lines for key in sorted(changed) if (lines := list(refused(key[0], old[key], new[key])))}
     for word, keys in (
         ("made", new.keys() - old.keys()),
         ("removed", old.keys() - new.keys()),
-        ("changed in place", {key for key in old.keys() & new.keys() if old[key] != new[key]}),
+        ("changed in place", changed - frozen.keys()),
     ):
-        if names := sorted(key.replace("/", " ") for key in keys - groups):
+        if names := sorted(name for name, _ in keys):
             yield f"{', '.join(names)}: {word}."
+    for lines in frozen.values():
+        yield from lines
 
 
-def _key(item: Values) -> str:
-    metadata = item["metadata"]
-    return f"{item['kind']}/{metadata['name'] if isinstance(metadata, dict) else ''}"
+def _key(item: Values) -> tuple[str, str]:
+    """Give what an object is called, and its group: Kueue and KAI both have a Topology."""
+    return f"{item['kind']} {table(item, 'metadata').get('name', '')}", str(item.get("apiVersion")).rpartition("/")[0]
 
 
 def _names(groups: list[Groups]) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lockstep.yamlfile import Value, Values
 
 # Where each kind keeps what its pods are made from: a change of it replaces them.
-_TEMPLATES: Final = {
+KINDS: Final = {
     "LeaderWorkerSet": ("leaderWorkerTemplate", "networkConfig"),
     "Deployment": ("template",),
     "StatefulSet": ("template", "replicas"),
@@ -58,7 +58,7 @@ def find(objects: Sequence[Values]) -> dict[str, Groups]:
     dict of str to Groups
         By ``kind/name``, in rendered order.
     """
-    found = (_groups(item) for item in objects if item.get("kind") in _TEMPLATES)
+    found = (_groups(item) for item in objects if item.get("kind") in KINDS)
     return {f"{each.kind}/{each.name}": each for each in found}
 
 
@@ -73,7 +73,7 @@ def _groups(item: Values) -> Groups:
         kind,
         str(_table(item.get("metadata"))["name"]),
         replicas if isinstance(replicas, int) else None,
-        tuple(_without(spec.get(part)) for part in _TEMPLATES[kind]),
+        tuple(_without(spec.get(part)) for part in KINDS[kind]),
         str(strategy.get("maxUnavailable", 1)),
         str(strategy.get("maxSurge", 0)),
     )
