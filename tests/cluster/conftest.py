@@ -174,11 +174,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def dump(release: Release, folder: Path) -> Path:
-    """Write what a failed test left: objects, events and logs of its namespace, and the nodes."""
+    """Write what a failed test left: objects, events and logs of its namespace, and the nodes.
+
+    Secrets are left out, as CI shows the folder to others; also Helm's, which hold the values.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     base = ["--kubeconfig", str(release.cluster.kube_config_path), "--namespace", release.namespace]
     listing = release.cluster.kubectl("api-resources --namespaced --verbs=list --output=name", output_format="")
-    kinds = ",".join(kind for kind in listing.split() if not kind.startswith("events"))
+    kinds = ",".join(kind for kind in listing.split() if kind != "secrets" and not kind.startswith("events"))
     looks = {
         "objects.yaml": ["get", kinds, "--output", "yaml", "--ignore-not-found"],
         "events.txt": ["get", "events", "--sort-by", ".lastTimestamp"],

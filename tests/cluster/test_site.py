@@ -130,7 +130,10 @@ def test_a_lost_engine_comes_back_in_place(served: Release, model: str, values: 
 
 
 def test_nothing_is_left(served: Release) -> None:
-    """The pods go with the release."""
+    """The pods go with the release; what is kept of it gives no Secret away."""
     remove(served)
+    kept = (LEFT / "site" / "objects.yaml").read_text()
 
     assert eventually("the pods to go", lambda: not served.pods())
+    assert "kind: Pod\n" in kept
+    assert "kind: Secret\n" not in kept
