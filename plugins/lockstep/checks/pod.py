@@ -76,7 +76,7 @@ def mounts(release: Release) -> Iterator[Finding]:
 
 
 def probes(release: Release) -> Iterator[Finding]:
-    """Refuse a probe with two handlers, and HTTP probes of the engine where only the leader serves."""
+    """Refuse a probe with two handlers, and probes of the engine's port where only the leader serves."""
     port = release.owned.ports["http"]
     for section in release.sections:
         for kind in section.probes:
@@ -90,15 +90,17 @@ def probes(release: Release) -> Iterator[Finding]:
                     f"{path} has {len(handlers)} handlers ({', '.join(handlers)}), but a probe has one",
                     "Set the others to null.",
                 )
-            asked = table(probe, "httpGet").get("port")
+            ports = {f"{path}.{handler}.port": table(probe, handler).get("port") for handler in _HANDLERS}
+            asked = {key: given for key, given in ports.items() if given in ("http", port, str(port))}
             only_leader = release.group.nodes > 1 and not release.layout.every_pod_serves
-            if section.name != "leader" and only_leader and asked in ("http", port, str(port)):
+            if section.name != "leader" and only_leader and asked:
                 yield Finding(
                     "OPS004",
                     path,
-                    f"{path} asks the engine's port {asked} on the worker role, but only the leader serves HTTP",
+                    f"{path} asks the engine's port {next(iter(asked.values()))} on the worker role, but only the "
+                    "leader serves HTTP",
                     f"Move it to leader.probes.{kind}.",
-                    {f"{path}.httpGet.port": asked},
+                    asked,
                 )
 
 

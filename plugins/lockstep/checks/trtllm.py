@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lockstep.checks.engine import flag_name
 from lockstep.findings import Finding
-from lockstep.release import version
+from lockstep.release import table, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ def rules(release: Release) -> Iterator[Finding]:
     if release.engine.name != "trtllm":
         return
     yield from name(release)
+    yield from config(release)
     layout = release.layout
     seen = {"parallelism.expert": layout.expert, "parallelism.tensor": layout.tensor}
     if layout.tensor % layout.expert:
@@ -38,6 +40,22 @@ def rules(release: Release) -> Iterator[Finding]:
             "Remove one of them.",
             {**seen, "parallelism.context": layout.context},
         )
+
+
+def config(release: Release) -> Iterator[Finding]:
+    """Refuse a key of the config that a derived flag sets: which of the two wins hangs on the version."""
+    derived = {row.name: row for row in release.engine.facts.flags}
+    for key in release.engine.args:
+        if flag_name(key) in ("config", "extra-llm-api-options"):
+            path = release.engine.path(key)
+            for entry in sorted(derived.keys() & table(release.engine.args, key).keys()):
+                yield Finding(
+                    "ENG001",
+                    path,
+                    f"{path} sets {entry}, which Lockstep derives",
+                    f"Remove it and use {derived[entry].use}.",
+                    {path: entry},
+                )
 
 
 def name(release: Release) -> Iterator[Finding]:

@@ -24,6 +24,15 @@
 {{- if and (ne $name $own) (semverCompare (printf "< %s" $since) (include "serving.engine.numbers" .)) }}
 ENG005 the model is to be served as {{ $name }}, but TensorRT-LLM {{ include "serving.engine.version" . }} serves it as {{ $own }}: it takes a name only from {{ $since }} on; set model.servedName: {{ $own }}
 {{- end }}
+{{- range $key, $value := include "serving.engine.givenArgs" . | fromJson }}
+{{- if and (kindIs "map" $value) (has (include "serving.engine.flagName" $key) (list "config" "extra-llm-api-options")) }}
+{{- range $row := $.known.engine.flags }}
+{{- if hasKey $value $row.name }}
+ENG001 {{ include "serving.engine.argPath" (list $ $key) }} sets {{ $row.name }}, which Lockstep derives; remove it, and use {{ $row.use }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if mod $layout.tensor $layout.expert }}
 PAR009 parallelism.expert is {{ $layout.expert }}, but TensorRT-LLM deals experts to equal parts of the parallelism.tensor {{ $layout.tensor }} ranks; set parallelism.expert to a divisor of {{ $layout.tensor }}
 {{- else if and (gt $layout.expert 1.0) (gt $layout.context 1.0) }}

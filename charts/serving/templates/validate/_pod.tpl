@@ -47,16 +47,20 @@ OPS003 {{ $section }}.volumes.{{ $name }} is the name of a volume of the chart; 
 {{- range $section := list "pod" "leader" "worker" }}
 {{- range $kind, $probe := (get $.Values $section | default dict).probes | default dict }}
 {{- $handlers := list }}
+{{- $asked := "" }}
 {{- range $handler := list "exec" "grpc" "httpGet" "tcpSocket" }}
-{{- if get ($probe | default dict) $handler }}
+{{- with get ($probe | default dict) $handler }}
 {{- $handlers = append $handlers $handler }}
+{{- if has (toString .port) (list "http" $http) }}
+{{- $asked = toString .port }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if gt (len $handlers) 1 }}
 OPS004 {{ $section }}.probes.{{ $kind }} has {{ len $handlers }} handlers ({{ join ", " $handlers }}), but a probe has one; set the others to null
 {{- end }}
-{{- if and (ne $section "leader") (gt (int $.Values.group.nodes) 1) (not (include "serving.everyPodServes" $)) (has "httpGet" $handlers) (has (toString $probe.httpGet.port) (list "http" $http)) }}
-OPS004 {{ $section }}.probes.{{ $kind }} asks the engine's port {{ $probe.httpGet.port }} on the worker role, but only the leader serves HTTP; move it to leader.probes.{{ $kind }}
+{{- if and (ne $section "leader") (gt (int $.Values.group.nodes) 1) (not (include "serving.everyPodServes" $)) $asked }}
+OPS004 {{ $section }}.probes.{{ $kind }} asks the engine's port {{ $asked }} on the worker role, but only the leader serves HTTP; move it to leader.probes.{{ $kind }}
 {{- end }}
 {{- end }}
 {{- end }}
