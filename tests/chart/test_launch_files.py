@@ -43,10 +43,11 @@ def test_the_bytes_survive(changes: Object) -> None:
     assert {"launch.sh", "supervisor.py", "engines/vllm.sh"} <= set(carried)
 
 
-def test_text_that_looks_like_a_template_is_not_rendered(chart: Path) -> None:
-    """Braces in a script are the script's own."""
+@pytest.mark.parametrize("end", ["", "\n", "\n\n\n"], ids=["no line break", "one", "three"])
+def test_text_that_looks_like_a_template_is_not_rendered(chart: Path, end: str) -> None:
+    """Braces in a script are the script's own, and so is its end."""
     script = chart / "files" / "launch" / "launch.sh"
-    script.write_text(script.read_text() + "# {{ .Values.model.id }} {{- fail }}\n\n\n")
+    script.write_text(script.read_text() + "# {{ .Values.model.id }} {{- fail }}" + end)
 
     assert script.read_text() == render(FIVE_LINES, chart=chart)["ConfigMap"]["data"]["launch.sh"]
 
