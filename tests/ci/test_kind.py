@@ -29,7 +29,7 @@ KIND = ROOT / "ci" / "kind"
 # What a machine needs for ci/kind/up, as far as it matters here: a cluster that is there, and works.
 MACHINE = {
     "docker": "",
-    "kind": 'case "$*" in *clusters*) echo lockstep ;; esac',
+    "kind": 'case "$*" in *clusters*) echo lockstep ;; *nodes*) echo one ;; esac',
     "kubectl": 'case "$*" in *selector*) echo node/one ;; esac',
     "helm": "",
 }
@@ -142,6 +142,7 @@ def test_a_cluster_is_brought_up_to_date(tmp_path: Path) -> None:
     assert 0 == done.returncode
     assert f"ready: export KUBECONFIG={tmp_path}/.cache/lockstep/kind/kubeconfig" in done.stderr
     assert "kind create" not in called
+    assert "kubectl wait --for=condition=Ready --timeout=180s node/one" in called
     assert ["kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws"] == [
         words
         for words in ("kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws")
