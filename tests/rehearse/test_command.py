@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lockstep.rehearse.launcher import namespaces
+
 VALUES = """
 model: {id: acme/tiny}
 engine: {name: vllm}
@@ -158,6 +160,28 @@ def test_output_that_is_full(values: Path) -> None:
         )
 
     assert (2, "lockstep: the output cannot be written (No space left on device)\n") == (done.returncode, done.stderr)
+
+
+@pytest.mark.skipif(namespaces() is None, reason="needs to mount a small /tmp: root or user namespaces")
+def test_folder_that_is_full(values: Path, tmp_path: Path) -> None:
+    """No room for the pods' files is one message that names the way out, and the folder is empty afterwards."""
+    small = tmp_path / "small"
+    small.mkdir()
+    own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    script = 'mount -t tmpfs -o size=280k tmpfs "$TMPDIR" && "$@"; code=$?; ls -A "$TMPDIR"; exit "$code"'
+    command = ["unshare", *own, "--mount", "sh", "-c", script, "sh", sys.executable, "-m", "lockstep", "rehearse"]
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [*command, "--json", "--network", "loopback", values],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | {"PATH": beside, "TMPDIR": str(small)},
+    )
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"lockstep: no room in {small} for the pods' files: set TMPDIR to a folder with more\n" == done.stderr
 
 
 def test_helm_is_missing(values: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -76,6 +77,8 @@ def rehearse(plan: Plan, network: str = "auto") -> Report:
         plan.write(folder / "plan.json")
         code = _run([*(enter or []), sys.executable, "-m", "lockstep.rehearse.session", str(folder)], plan, folder)
         report = folder / "report.json"
+        if code == errno.ENOSPC and not report.exists():
+            raise LockstepError(f"no room in {folder.parent} for the pods' files: set TMPDIR to a folder with more")
         if not report.exists():
             raise LockstepError(f"the rehearsal ended with {code} and without a report")
         return Report.read(report)

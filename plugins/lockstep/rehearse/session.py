@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 import socket
 import sys
@@ -239,10 +240,17 @@ def _token(folder: Path) -> int:
 
 
 def main(folder: Path) -> int:
-    """Run the plan in a folder and leave the report there."""
+    """Run the plan in a folder and leave the report there, whole; a full disk has an exit code of its own."""
     plan = Plan.read(folder / "plan.json")
-    report = asyncio.run(_main(plan, folder))
-    (folder / "report.json").write_text(report.to_json())
+    try:
+        report = asyncio.run(_main(plan, folder))
+        made = folder / "report.new"
+        made.write_text(report.to_json())
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return errno.ENOSPC
+    made.rename(folder / "report.json")
     return report.exit_code
 
 
