@@ -57,8 +57,8 @@ sim: sim-build ## Run a simulated cluster until Ctrl-C (ARGS="--nodes 8 --accele
 sim-down: $(READY) ## End every simulated cluster
 	@$(SIM) down
 
-test-sim: sim-build ## Run the cluster suite on a simulated cluster
-	@$(BIN)/python -m pytest tests/cluster --cluster-type sim $(ARGS)
+test-sim: sim-build ## Run the cluster suite on two simulated clusters, one for each of two processes
+	@$(BIN)/python -m pytest tests/cluster --cluster-type sim -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-gitops: sim-build ## Run the GitOps suite: commits through a real Argo CD on a simulated cluster
 	@$(BIN)/python -m pytest tests/gitops --cluster-type sim $(ARGS)
