@@ -75,15 +75,6 @@ class Model:
         except AssertionError as error:
             raise AssertionError(f"{error}; the Application says {seen}; its objects: {self.tree()}") from None
 
-    def synced(self, revision: str) -> None:
-        """Wait until a revision is applied, whatever the pods make of it."""
-
-        def look() -> bool:
-            found = self.look()
-            return sync(found) == "Synced" and revision in (found["status"]["sync"].get("revisions") or [])
-
-        eventually(f"{self.application} to be Synced", look)
-
     def verdict(self, kind: str) -> tuple[str, str]:
         """Give Argo CD's health and message of the object of a kind that Git has, as of its last comparison."""
         resources = self.look().get("status", {}).get("resources") or []
