@@ -77,7 +77,7 @@ def read(path: Path) -> Values:
     ValuesError
         If its content is not one YAML mapping.
     """
-    return parse(_text(path))
+    return parse(text_of(path))
 
 
 def read_rows(path: Path) -> list[Values]:
@@ -100,7 +100,7 @@ def read_rows(path: Path) -> list[Values]:
     ValuesError
         If it holds anything else.
     """
-    return parse_rows(_text(path))
+    return parse_rows(text_of(path))
 
 
 def parse_rows(text: str) -> list[Values]:
@@ -133,7 +133,26 @@ def parse_rows(text: str) -> list[Values]:
     return rows
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Read a file of YAML as text.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Its text, without a byte order mark.
+
+    Raises
+    ------
+    UsageError
+        If the file is not there or cannot be opened.
+    ValuesError
+        If it is not UTF-8.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from lockstep import helm
-from lockstep.errors import UsageError, ValuesError
+from lockstep.errors import ValuesError
 from lockstep.gitops import applications
 from lockstep.gitops.clusters import find as find_clusters
 from lockstep.gitops.generators import Surroundings
 from lockstep.gitops.tree import Tree
 from lockstep.release import table, text
+from lockstep.yamlfile import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,13 +155,15 @@ def _objects(folder: Path, parameters: Value) -> Iterator[Written]:
 def _read(files: Iterable[Path]) -> Iterator[Written]:
     for file in files:
         try:
-            content = file.read_text(encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+            content = text_of(file)
+        except ValuesError as error:
+            raise ValuesError(f"{file}: {error}") from None
         try:
             documents = list(yaml.load_all(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-        except yaml.YAMLError:
+        except yaml.YAMLError as error:
             if "{{" in content:  # a template of a chart, not an object
                 continue
-            raise ValuesError(f"{file}: not YAML") from None
+            mark = getattr(error, "problem_mark", None)
+            line = f"line {mark.line + 1}: " if mark else ""
+            raise ValuesError(f"{file}: {line}not valid YAML: {getattr(error, 'problem', error)}") from None
         yield from (Written(file, item) for item in documents if isinstance(item, dict))

@@ -6,11 +6,11 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-import yaml
-
+from lockstep.errors import ValuesError
 from lockstep.findings import Finding
 from lockstep.gitops.deployed import file_of, values_files
 from lockstep.release import table, whole
+from lockstep.yamlfile import parse, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,10 +123,13 @@ def _config(fleet: Fleet, application: Application) -> Values:
     if all(source.chart != "kueue" for source in application.sources):
         return {}
     file = _values_file(fleet, application)
-    values = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    written = table(values if isinstance(values, dict) else {}, "managerConfig").get("controllerManagerConfigYaml")
-    config = yaml.safe_load(str(written or "")) or {}
-    return config if isinstance(config, dict) else {}
+    where = str(file)
+    try:
+        written = table(read(file) if file.is_file() else {}, "managerConfig").get("controllerManagerConfigYaml")
+        where += ": managerConfig.controllerManagerConfigYaml"
+        return parse(str(written or ""))
+    except ValuesError as error:
+        raise ValuesError(f"{where}: {error}") from None
 
 
 def _values_file(fleet: Fleet, application: Application) -> Path:
