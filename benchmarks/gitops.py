@@ -82,6 +82,7 @@ def many(fleet: Fleet, count: int) -> list[tuple[float, int, int, int]]:
             sys.exit(f"after {LIMIT:.0f} s {row[3]} of {count} are Healthy")
         if row[1:] != rows[-1][1:]:
             rows.append(row)
+            sys.stderr.write(f"{row[0]:.0f} s: {row[1]} there, {row[2]} Synced, {row[3]} Healthy\n")
         time.sleep(0.5)
     return rows
 

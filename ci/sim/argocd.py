@@ -64,19 +64,17 @@ class ArgoCD:
             for item in api.get(f"{OURS}/applicationsets")["items"]:
                 api.merge(f"{OURS}/applicationsets/{item['metadata']['name']}", note)
 
-    def rolled(self, application: str) -> bool:
-        """Whether the ApplicationSet of an Application has nothing more to sync of it."""
+    def step(self, application: str) -> str:
+        """Say how far a rolling sync is with an Application: ``Waiting``, ``Pending``, ``Progressing``, ``Healthy``."""
         with self.api() as api:
             sets = api.get(f"{OURS}/applicationsets")["items"]
         states = [state for item in sets for state in item.get("status", {}).get("applicationStatus") or []]
-        return any((state["application"], state["status"]) == (application, "Healthy") for state in states)
+        return next((str(state["status"]) for state in states if state["application"] == application), "")
 
     def tree(self, application: str) -> list[Health]:
         """List the objects of an Application that have a health, also those that controllers made for it."""
-        address = f"{self.server}/applications/{application}/resource-tree"
         try:
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as answer:
-                nodes = json.load(answer).get("nodes") or []
+            nodes = self.ask(f"/applications/{application}/resource-tree").get("nodes") or []
         except urllib.error.HTTPError:
             return []  # there is no such Application, or it was never compared
         return [
@@ -84,6 +82,22 @@ class ArgoCD:
             for node in nodes
             if node.get("health")
         ]
+
+    def act(self, application: str, item: dict[str, Any], action: str) -> None:
+        """Run an action on an object of an Application, as the button on Argo CD's page does."""
+        group, _, version = item["apiVersion"].rpartition("/")
+        metadata = item["metadata"]
+        body = {"namespace": metadata["namespace"], "resourceName": metadata["name"], "kind": item["kind"]}
+        body |= {"group": group, "version": version, "action": action}
+        self.ask(f"/applications/{application}/resource/actions/v2", body)
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Ask Argo CD's own API server, whose objects are not the cluster's."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.server + path, data, {"Content-Type": "application/json"})  # noqa: S310
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+            content: dict[str, Any] = json.load(answer)
+        return content
 
 
 def sync(application: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from ci.sim.component import load
 from ci.sim.fleet import Fleet
 from ci.sim.folders import REPOSITORY, program
 
-from tests.cluster import clusters
+from tests.cluster import clusters, waiting
 from tests.cluster.waiting import eventually
 from tests.gitops.model import Model
 
@@ -41,8 +41,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def wanting(kind: str | None) -> str:
     """Say what is not there for this suite; empty when nothing is wanting."""
+    if kind in ("kind", "existing"):
+        return (
+            "--cluster-type sim: they push to its Git server, restart its processes and make its pods slow and sick; "
+            "on a cluster with real pods argocd/README.md takes the same steps by hand"
+        )
     if kind != "sim":
-        return "--cluster-type sim, whose Git server and processes they drive"
+        return "--cluster-type sim"
     missing = [name for name in ADDONS if not built(load(name))]
     build = f"{', '.join(missing)} of the simulated cluster: python -m ci.sim build {' '.join(missing)}"
     return clusters.wanting(kind) or (build if missing else "")
@@ -71,6 +76,12 @@ def fleet(hub: Simulated, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     fleet.bootstrap()
     eventually("the fleet's own objects", lambda: sync(fleet.argocd.applications()["root"]) == "Synced")
     return fleet
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> None:
+    """Wait longer than for Helm: a commit passes five programs more before the first pod is made."""
+    waiting.LIMIT = 2 * waiting.SIMULATED
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def test_replicas_of_an_autoscaler_are_left_alone(model: Model) -> None:
     """What an HPA writes through the scale subresource is its own; the next commit keeps it."""
     model.until("Healthy", revision=model.commit(two_nodes()))
     # A sync that has begun does not see what changes meanwhile, and a new Application is synced twice.
-    eventually("the ApplicationSet", lambda: model.fleet.argocd.rolled(model.application))
+    eventually("the ApplicationSet", lambda: model.fleet.argocd.step(model.application) == "Healthy")
 
     scale_as_autoscaler(model, 2)
     model.release.ready(4)

@@ -12,7 +12,7 @@ from pytest_helm_charts.clusters import ExistingCluster
 
 from tests.cluster import clusters
 from tests.cluster.release import images, two_nodes
-from tests.cluster.waiting import calm, eventually
+from tests.cluster.waiting import eventually
 from tests.gitops.model import Model
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def versions(model: Model) -> set[str]:
     return {image.rpartition(":")[2] for pod in model.release.pods() for image in images(pod)}
 
 
+def steps(*models: Model) -> tuple[str, ...]:
+    """How far the rolling sync is with each."""
+    return tuple(model.fleet.argocd.step(model.application) for model in models)
+
+
 def test_a_secret_and_a_folder_bring_a_model_to_another_cluster(fleet: Fleet, east: Cluster) -> None:
     """Its pods run there, and nothing of it here."""
     model = Model(fleet, east, f"there-{secrets.token_hex(2)}", "east")
@@ -108,9 +113,9 @@ def test_a_sick_canary_holds_the_others_back(pair: tuple[Model, Model]) -> None:
     bad = preset("3").replace("sim/ready-delay: 3s", 'sim/not-ready: "true"')
     canary.fleet.repository.write(PRESET, bad)
     canary.fleet.push("Bump the preset badly")
-    eventually("the canary to roll", lambda: "3" in versions(canary))
-    canary.until("Progressing")
-    held = calm("the follower", follower.release.uids)
+    eventually("the canary to roll", lambda: {"3"} == versions(canary))
+    eventually("the follower's turn to wait", lambda: ("Progressing", "Waiting") == steps(canary, follower))
+    held = follower.release.settled()
     canary.fleet.repository.git("revert", "--no-edit", "HEAD")
     revision = canary.fleet.push("")
     canary.until("Healthy", revision=revision)

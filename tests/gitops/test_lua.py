@@ -17,7 +17,6 @@ from ci.sim.folders import REPOSITORY, program
 from tests.argocd.states import SCRIPTS, STATES
 
 if TYPE_CHECKING:
-
     from tests.argocd.states import State
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
