@@ -88,7 +88,12 @@ def definitions(kube_cluster: Cluster, pytestconfig: pytest.Config) -> Iterator[
 @pytest.fixture(scope="module")
 def simulated(kube_cluster: Cluster) -> bool:
     """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""
-    nodes = kube_cluster.kubectl("get nodes")
+    try:
+        nodes = kube_cluster.kubectl("get nodes")
+    except subprocess.CalledProcessError as error:
+        if "Forbidden" in error.stderr:
+            return False  # who may not list nodes is a guest on a cluster of somebody's
+        raise
     return any("kwok.x-k8s.io/node" in node["metadata"].get("annotations", {}) for node in nodes)
 
 

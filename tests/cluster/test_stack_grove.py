@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def controllers(kube_cluster: Cluster, api_groups: set[str]) -> None:
     """Skip without Grove and KAI: a definition of a kind makes no pod, so Grove is known by its webhook."""
-    configurations = kube_cluster.kubectl("get validatingwebhookconfigurations")
-    hooks = [hook["name"] for each in configurations for hook in each.get("webhooks") or []]
-    missing = [] if any(name.endswith(".grove.io") for name in hooks) else ["Grove"]
-    missing += [] if "scheduling.run.ai" in api_groups else ["KAI"]
-    if missing:
+    served = {"Grove": "grove.io" in api_groups and runs(kube_cluster), "KAI": "scheduling.run.ai" in api_groups}
+    if missing := [name for name, there in served.items() if not there]:
         pytest.skip(f"the cluster has no {' and no '.join(missing)}: --cluster-type existing, on a cluster with both")
+
+
+def runs(cluster: Cluster) -> bool:
+    """Whether Grove's webhook is there."""
+    configurations = cluster.kubectl("get validatingwebhookconfigurations")
+    return any(hook["name"].endswith(".grove.io") for each in configurations for hook in each.get("webhooks") or [])
 
 
 def values(**changes: Any) -> Manifest:
