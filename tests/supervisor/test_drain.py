@@ -65,6 +65,37 @@ def test_streams_that_fit_are_whole(make_group: Callable[..., Group], ranks: tup
     assert [0] * len(ranks) == [group.pods[rank].code() for rank in ranks]
 
 
+def test_streams_of_an_engine_without_metrics(make_group: Callable[..., Group]) -> None:
+    """TensorRT-LLM shows none by default: its open connections say when the last stream has ended."""
+    group = make_group()
+    group.leader.tell("blind")
+    group.timers["LOCKSTEP_DRAIN_SECONDS"] = "50"
+    group.start()
+    group.wait_serving()
+    stream = Stream(group.leader, tokens=30, delay=0.1)
+    began = time.monotonic()
+    group.leader.send(signal.SIGTERM)
+
+    assert stream.whole
+    assert 0 == group.leader.code()
+    assert time.monotonic() - began < 25
+    assert "reason=drained: requests ended" in group.leader.text()
+
+
+def test_a_request_that_comes_late_is_whole(make_group: Callable[..., Group]) -> None:
+    """An engine that was idle when the drain began may get a request until everybody has heard of it."""
+    group = make_group()
+    group.timers["LOCKSTEP_PROPAGATION_SECONDS"] = "3"
+    group.start()
+    group.wait_serving()
+    group.leader.send(signal.SIGTERM)
+    time.sleep(2)  # long enough to be seen idle
+    stream = Stream(group.leader, tokens=40, delay=0.1)
+
+    assert stream.whole
+    assert 0 == group.leader.code()
+
+
 def test_workers_outlive_the_leader(make_group: Callable[..., Group]) -> None:
     """The workers' engines run until the leader's has ended."""
     group = make_group()

@@ -315,6 +315,7 @@ class Supervisor:
             facts,
             self.mine.ip,
             self.mine.port,
+            self.mine.bind,
             self.mine.served,
             os.environ.get(facts.key_variable, ""),
             self.timing.heartbeat,

@@ -23,6 +23,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from group import words
+from group.connections import connections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,8 +132,8 @@ class Vitals:
     ----------
     facts
         Paths and metric names.
-    host, port
-        Where the engine serves.
+    host, port, bind
+        Where the engine serves, and the address that it listens on.
     model
         Its served name.
     key
@@ -144,10 +145,20 @@ class Vitals:
     """
 
     def __init__(
-        self, facts: Facts, host: str, port: int, model: str, key: str, beat: float, stall: float, reports: Reports
+        self,
+        facts: Facts,
+        host: str,
+        port: int,
+        bind: str,
+        model: str,
+        key: str,
+        beat: float,
+        stall: float,
+        reports: Reports,
     ) -> None:
         self.facts = facts
         self.address = (host, port)
+        self.bind = bind
         self.headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.question = json.dumps({"model": model, "prompt": "1", "max_tokens": 1, "temperature": 0}).encode()
         self.beat = beat
@@ -239,6 +250,7 @@ class Vitals:
         askable = True
         while not judge.hung:
             period = await self._pause()
+            connected = connections(self.address[1], self.bind) if self.draining.is_set() else None
             page = await self._page()
             now = time.monotonic()
             judge.watch(min(now - last, 2 * (period + QUICK)))  # a frozen supervisor has watched nothing
@@ -251,10 +263,10 @@ class Vitals:
                 if moved != before:
                     judge.alive()
                 before = moved
-                load = families(page, self.facts.load)
-                calm = calm + 1 if load and not any(load.values()) and self.draining.is_set() else 0
-                if calm == 2:  # one look may fall between two requests
-                    self.reports.idle(True)
+            if self.draining.is_set():
+                load = families(page or "", self.facts.load)
+                calm = 0 if any(load.values()) or (not load and connected != 0) else calm + 1
+                self.reports.idle(calm >= 2)  # one look may fall between two requests
             if question and question.done():
                 if question.result():
                     judge.alive()
