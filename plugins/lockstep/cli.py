@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from lockstep import __version__
-from lockstep.errors import LockstepError
+from lockstep.errors import LockstepError, ValuesError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    sys.stdout = sys.stdout or io.StringIO()  # None where the caller has closed it
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a locale without a letter of the values is no fault
@@ -53,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parser(words).parse_args(words)
         code: int = args.run(args)
         sys.stdout.flush()
+    except ValuesError as error:
+        return _say(f"{error.file}: {error}" if error.file else str(error), error.exit_code)
     except LockstepError as error:
         return _say(str(error), error.exit_code)
     except KeyboardInterrupt:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class LockstepError(Exception):
@@ -30,6 +33,11 @@ class ValuesError(LockstepError):
         What is wrong with the file.
     line : int, optional
         Line of the fault, counted from 1.
+
+    Attributes
+    ----------
+    file : Path, optional
+        The release's file, for a command that has no other place to name it.
     """
 
     exit_code: ClassVar[int] = 1
@@ -37,6 +45,7 @@ class ValuesError(LockstepError):
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message if line is None else f"line {line}: {message}")
         self.line = line
+        self.file: Path | None = None
 
 
 class RenderError(LockstepError):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 # Helm's own rule: https://github.com/helm/helm/blob/main/pkg/chart/v2/util/validate_name.go
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-MAX_NAME: Final = 53
+_MAX_NAME: Final = 53
+NAME_RULE: Final = f"at most {_MAX_NAME} characters of a-z, 0-9, - and ., with a letter or digit at both ends"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,11 @@ class Input:
         ValuesError
             If a file is not one YAML mapping.
         """
-        return coalesce(_defaults(self.chart), stack([*map(_base_values, self.bases), read(self.file)]))
+        try:
+            return coalesce(_defaults(self.chart), stack([*map(_base_values, self.bases), read(self.file)]))
+        except ValuesError as error:
+            error.file = self.file
+            raise
 
 
 def _base_values(file: Path) -> Values:
@@ -117,7 +122,7 @@ def is_release_name(name: str) -> bool:
     bool
         True if Helm takes it.
     """
-    return len(name) <= MAX_NAME and _NAME.fullmatch(name) is not None
+    return len(name) <= _MAX_NAME and _NAME.fullmatch(name) is not None
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, several: bool) -> None:
@@ -184,6 +189,26 @@ def from_arguments(args: argparse.Namespace) -> list[Input]:
     ]
 
 
+def refuse_options_of_files(args: argparse.Namespace, reason: str) -> None:
+    """Refuse the options that go with a values file where none is read.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Parsed arguments.
+    reason : str
+        Why none is.
+
+    Raises
+    ------
+    UsageError
+        If one of them is given.
+    """
+    for option, given in (("-f", args.bases), ("--chart", args.chart), ("--name", args.name is not None)):
+        if given:
+            raise UsageError(f"{option} goes with a values file, {reason}")
+
+
 def deployed(file: Path, bases: Iterable[str] = ()) -> Input:
     """Take a values file of a repository as its cluster gets it.
 
@@ -222,6 +247,11 @@ def _base(path: Path) -> Path:
         for preset in (presets / path, presets / f"{path}.yaml"):
             if preset.is_file():
                 return preset
+        if not path.suffix:
+            known = ", ".join(
+                sorted(f"{each.parent.name}/{each.stem}" for each in presets.glob(f"{path.parts[0]}/*.yaml"))
+            )
+            raise UsageError(f"{path}: no such file, and no preset; {known or 'accelerators/h100-8 is one'}")
     _must_be_file(path)
     return path
 

@@ -13,7 +13,7 @@ import yaml
 
 from lockstep import helm
 from lockstep.errors import RenderError, UsageError
-from lockstep.inputs import MAX_NAME, is_release_name
+from lockstep.inputs import NAME_RULE, is_release_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,10 +48,10 @@ def manifests(given: Input, settings: Sequence[str] = ()) -> str:
         If the chart refuses the values.
     """
     if not is_release_name(given.name):
-        raise UsageError(
-            f"`{given.name}` cannot be a release name (at most {MAX_NAME} of a-z, 0-9 and '-', a letter or digit at "
-            "both ends); rename the file or give --name"
-        )
+        raise UsageError(f"`{given.name}` cannot be a release name ({NAME_RULE}); rename the file or give --name")
+    for file in given.files:
+        if file.is_fifo():
+            raise UsageError(f"{file}: a pipe, which can be read once, and Helm reads it too; write it to a file first")
     given.values()
     return helm.run(
         [

@@ -228,7 +228,17 @@ def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[
             id="folder",
         ),
         pytest.param(["render", "."], "lockstep: .: a folder; name the values file in it\n", id="folder-to-render"),
-        pytest.param(["check", "demo.yaml", "-f", "no"], "lockstep: no: no such file\n", id="missing-base"),
+        pytest.param(["check", "demo.yaml", "-f", "no.yaml"], "lockstep: no.yaml: no such file\n", id="missing-base"),
+        pytest.param(
+            ["check", "demo.yaml", "-f", "fabrics/no"],
+            "lockstep: fabrics/no: no such file, and no preset; fabrics/aws-efa, ",
+            id="missing-preset",
+        ),
+        pytest.param(
+            ["check", "demo.yaml", "-f", "h100-8"],
+            "lockstep: h100-8: no such file, and no preset; accelerators/h100-8 is one\n",
+            id="preset-without-its-folder",
+        ),
         pytest.param(
             ["check", "demo.yaml", "--chart", "."], "lockstep: .: not a chart (no Chart.yaml in it)\n", id="no-chart"
         ),
@@ -239,8 +249,8 @@ def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[
         ),
         pytest.param(
             ["render", "demo.yaml", "--name", "A_b"],
-            "lockstep: `A_b` cannot be a release name (at most 53 of a-z, 0-9 and '-', a letter or digit at both "
-            "ends); rename the file or give --name\n",
+            "lockstep: `A_b` cannot be a release name (at most 53 characters of a-z, 0-9, - and ., with a letter or "
+            "digit at both ends); rename the file or give --name\n",
             id="impossible-name",
         ),
         pytest.param(
@@ -253,6 +263,18 @@ def test_render_of_a_key_given_twice(wrong: Path, capsys: pytest.CaptureFixture[
             "check needs a FILE: one of values, or one of Kubernetes objects after --manifests\n",
             id="no-file",
         ),
+        pytest.param(["check", "demo.yaml", "--context", "c"], "--context goes with --live\n", id="context-of-nothing"),
+        pytest.param(["check", "demo.yaml", "--clusters", "c"], "--clusters goes with a folder of ", id="no-clusters"),
+        pytest.param(["check", "--manifests", "m", "-f", "demo.yaml"], "-f goes with a values file", id="base-of-none"),
+        pytest.param(["check", "--manifests", "m", "--name", "x"], "--name goes with a values file", id="name-of-none"),
+        pytest.param(
+            ["diff", "demo.yaml", "demo.yaml", "--clusters", "c"], "--clusters goes with --git\n", id="no-git"
+        ),
+        pytest.param(["diff", "demo.yaml", "demo.yaml", "--html", "no/x"], "no/x: cannot be written", id="no-page"),
+        pytest.param(
+            ["diff", ".", "--git", "HEAD", "--html", "x"], "it does not go with --git\n", id="page-of-a-fleet"
+        ),
+        pytest.param(["diff", ".", "--git", "HEAD", "--chart", "x"], "--chart goes with a values file", id="its-chart"),
         pytest.param([], "the following arguments are required: COMMAND\nSee `lockstep --help`.\n", id="no-command"),
         pytest.param(["chek", "x"], "invalid choice: 'chek'", id="unknown-command"),
         pytest.param(["check", "demo.yaml", "--output", "xml"], "invalid choice: 'xml'", id="unknown-output"),
@@ -297,6 +319,55 @@ def test_a_file_that_is_no_mapping_is_a_finding(text: str, right: Path, capsys: 
 
     assert code == 1
     assert capsys.readouterr().out.startswith("error VAL001\n  line ")
+
+
+@pytest.mark.parametrize("words", [["plan"], ["render"], ["diff", "demo.yaml"]], ids=lambda words: words[0])
+def test_a_file_that_cannot_be_read_is_named(
+    words: list[str], right: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that reads two files says which of them it was."""
+    monkeypatch.chdir(right.parent)
+    Path("broken.yaml").write_text("a: 1\na: 2\n")
+    code = main([*words, "broken.yaml"])
+
+    assert code == 1
+    assert "lockstep: broken.yaml: line 2: the key `a` is given twice (first on line 1)\n" == capsys.readouterr().err
+
+
+def test_a_pipe_is_checked_and_not_rendered(right: Path) -> None:
+    """Helm opens the file again, and would find it empty or gone."""
+    checked, rendered = (
+        subprocess.run(
+            ["bash", "-c", f'exec "$0" -m lockstep {words} --name demo <(cat "$1")', sys.executable, right],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for words in ("check", "render")
+    )
+
+    assert (0, "") == (checked.returncode, checked.stderr)
+    assert rendered.returncode == 2
+    assert "a pipe, which can be read once, and Helm reads it too; write it to a file first" in rendered.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param('check "$1" >&-', 0, "", id="output"),
+        pytest.param("check --manifests - <&-", 2, "lockstep: -: standard input is closed\n", id="input"),
+    ],
+)
+def test_a_closed_stream_is_no_fault(words: str, code: int, said: str, right: Path) -> None:
+    """Some who start programs close what they do not need; the exit code is what they look at."""
+    done = subprocess.run(
+        ["bash", "-c", f'exec "$0" -m lockstep {words}', sys.executable, right],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (code, said) == (done.returncode, done.stderr)
 
 
 def test_explain_lists_all_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,7 +151,7 @@ def ssh_key(release: Release) -> Iterator[Finding]:
     needed = engine.facts.ssh and nodes > 1
     seen: dict[str, Value] = {"engine.name": engine.name, "group.nodes": nodes}
     if engine.ssh and not needed:
-        message = f"engine.sshSecret is set, but {engine.name} on {nodes} nodes needs no ssh"
+        message = f"engine.sshSecret is set, but {engine.name} on {nodes} node{'s' * (nodes > 1)} needs no ssh"
         yield Finding("ENG005", "engine.sshSecret", message, "Remove it.", seen)
     elif needed and not engine.ssh:
         yield Finding(

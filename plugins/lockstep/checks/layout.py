@@ -19,7 +19,7 @@ def law(release: Release) -> Iterator[Finding]:
         yield Finding(
             "PAR001",
             "parallelism",
-            f"parallelism needs {layout} = {layout.ranks} GPUs, but group has {group.nodes} "
+            f"parallelism needs {layout} = {layout.ranks} GPU{'s' * (layout.ranks > 1)}, but group has {group.nodes} "
             f"node{'s' * (group.nodes > 1)} x {group.gpus_per_node} gpusPerNode = {group.gpus}",
             _repair(group, layout),
             _seen(group, layout),

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
-from lockstep.inputs import MAX_NAME, is_release_name
+from lockstep.inputs import NAME_RULE, is_release_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,7 @@ def release(given: Input) -> Iterator[Finding]:
         yield Finding(
             "STK002",
             "",
-            f'Helm takes no release named "{given.name}": at most {MAX_NAME} characters of a-z, 0-9, - and ., with a '
-            "letter or digit at both ends",
+            f'Helm takes no release named "{given.name}": {NAME_RULE}',
             "Rename the file, or give --name.",
             {"name": given.name},
         )

@@ -54,6 +54,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("check needs a FILE: one of values, or one of Kubernetes objects after --manifests")
     folders = [file for file in args.files if file.is_dir()]
     args.files = [file for file in args.files if file not in folders]
+    if not args.files:
+        inputs.refuse_options_of_files(args, "and there is none among the FILEs")
+    if args.clusters and not folders:
+        raise UsageError("--clusters goes with a folder of Argo CD objects, and there is none among the FILEs")
+    if args.context is not None and not args.live:
+        raise UsageError("--context goes with --live")
     cluster = _reach(args.context) if args.live else None
     reports = [(given.file, _release(given, cluster)) for given in inputs.from_arguments(args)]
     reports += [(file, _manifests(file, args.namespace, cluster)) for file in args.manifests]
@@ -79,7 +85,7 @@ def _manifests(file: Path, namespace: str, cluster: Cluster | None) -> list[Find
     try:
         objects = read.objects(file)
     except ValuesError as error:
-        return [Finding("VAL001", "", str(error), "Mend the file; kubectl reads it in the same way.")]
+        return [Finding("VAL001", "", str(error), "Mend the file; kubectl may not notice this.")]
     found = check(objects)
     if cluster is None:
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from lockstep import inputs, render
+from lockstep import inputs, outputs, render
 from lockstep.diff import terminal
 from lockstep.diff.change import describe, rest
 from lockstep.diff.groups import find
@@ -43,32 +43,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what happens from the first file to the second, as one release, or since a commit; returns 0."""
     if args.git is not None:
+        if args.html is not None:
+            raise UsageError("--html draws the change of one release; it does not go with --git")
+        inputs.refuse_options_of_files(args, "and --git compares a folder, which names its own")
         return _since(args.files, args.git, args.clusters)
+    if args.clusters:
+        raise UsageError("--clusters goes with --git")
+    if args.html is not None:
+        outputs.require_writable(args.html)
     given = inputs.from_arguments(args)
     if len(given) != 2:
         raise UsageError(f"diff takes two values files, how it is and how it will be; {len(given)} were given")
     before, after = (replace(each, name=given[0].name) for each in given)
     objects = render.objects(before), render.objects(after)
     if not find([*objects[0], *objects[1]]):  # charts/queues has none, nor the facts that a release is read with
-        print("\n".join(rest(*objects)) or "No object changes.")
-        return 0
-    release = build(after, after.values())
-    sentences, shown = list(describe(*objects, release)), tracks(*objects, release)
+        sentences, shown = list(rest(*objects)) or ["No object changes."], []
+    else:
+        release = build(after, after.values())
+        sentences, shown = list(describe(*objects, release)), tracks(*objects, release)
     print("\n".join(sentences))
     if any(len(set(row.states)) > 1 for track in shown for row in track.rows):
         print()
         Console(highlight=False).print(terminal.render(shown))
     if args.html is not None:
-        _write(args.html, page(before.name, sentences, shown))
+        outputs.write(args.html, page(before.name, sentences, shown))
+        print(f"{args.html}: written")
     return 0
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be written ({error.strerror})") from None
-    print(f"{file}: written")
 
 
 def _since(folders: list[Path], base: str, clusters: list[Path]) -> int:

@@ -73,7 +73,8 @@ def _kept(old: Groups, new: Groups, release: Release) -> Iterator[str]:
         more = new.count - old.count
         gpus = abs(more) * release.group.gpus
         what = f"{more} added, which takes {gpus} GPUs" if more > 0 else f"{-more} removed, which frees {gpus} GPUs"
-        yield f"{name}: {old.count} groups become {new.count}: {what}. Other groups go on."
+        were = "1 group becomes" if old.count == 1 else f"{old.count} groups become"
+        yield f"{name}: {were} {new.count}: {what}. Other groups go on."
     if old.template != new.template:
         count = new.count or release.rollout.replicas
         missing, surge = at_a_time(new, release)

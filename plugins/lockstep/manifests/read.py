@@ -44,7 +44,12 @@ def _members(document: Node) -> list[Node]:
 
 def _text(file: Path) -> str:
     try:
-        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        if str(file) != "-":
+            content = file.read_bytes()
+        elif sys.stdin is None:
+            raise UsageError("-: standard input is closed")
+        else:
+            content = sys.stdin.buffer.read()
         return content.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})") from None

@@ -116,7 +116,7 @@ PAR012 parallelism.loadBalancing is {{ $layout.loadBalancing }}, but of {{ $name
 ENG005 engine.executor is {{ .Values.engine.executor }}, but {{ $name }} has no choice of executors; remove it
 {{- end }}
 {{- if and .Values.engine.sshSecret (not $ssh) }}
-ENG005 engine.sshSecret is set, but {{ $name }} on {{ $layout.nodes }} nodes needs no ssh; remove it
+ENG005 engine.sshSecret is set, but {{ $name }} on {{ $layout.nodes }} node{{ if gt $layout.nodes 1.0 }}s{{ end }} needs no ssh; remove it
 {{- else if and $ssh (not .Values.engine.sshSecret) }}
 ENG009 engine.sshSecret is not set, but {{ $name }} spans group.nodes {{ $layout.nodes }} by ssh between the pods; make a Secret of type kubernetes.io/ssh-auth and set engine.sshSecret.name to it
 {{- end }}

@@ -25,6 +25,6 @@
 {{- if eq 0 (mod $ranks $layout.gpusPerNode) }}
 {{- $fix = printf "%s, or group.nodes: %d" $fix (div $ranks $layout.gpusPerNode) }}
 {{- end }}
-PAR001 parallelism needs {{ include "serving.product" $layout }} = {{ $ranks }} GPUs, but group has {{ $layout.nodes }} node{{ if gt (int $layout.nodes) 1 }}s{{ end }} x {{ $layout.gpusPerNode }} gpusPerNode = {{ $gpus }}; {{ $fix }}
+PAR001 parallelism needs {{ include "serving.product" $layout }} = {{ $ranks }} GPU{{ if gt $ranks 1 }}s{{ end }}, but group has {{ $layout.nodes }} node{{ if gt (int $layout.nodes) 1 }}s{{ end }} x {{ $layout.gpusPerNode }} gpusPerNode = {{ $gpus }}; {{ $fix }}
 {{- end }}
 {{- end }}
