@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-from dataclasses import asdict
-from pathlib import Path
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from .nodes import Engine, Pair
-from .transcript import Player, Refusal, Scene, refusals, scenes
+from .transcript import Player, Refusal, Scene, Seen, keep, refusals, scenes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-RECORD = "LOCKSTEP_TRANSCRIPT"  # a folder: what was seen is written there, a file for each scene and engine
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -41,9 +38,7 @@ def test_scene(scene: Scene, pair: Pair, engine: Engine) -> None:
     try:
         player.play(scene)
     finally:
-        if RECORD in os.environ:
-            path = Path(os.environ[RECORD]) / f"{scene.name}-{engine.name}.json"
-            path.write_text(json.dumps([asdict(seen) for seen in player.record], indent=1))
+        keep(scene.name, engine.name, player.record)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in refusals()])
@@ -51,9 +46,13 @@ def test_refusal(case: Refusal, engine: Engine, network: int, tmp_path: Path) ->
     """A wrong command line ends by itself, with the message and the exit code of the transcript."""
     command = Pair(engine, tmp_path, network, {}, nodes=1).command(0, case.flags)
     environment = {**os.environ, **engine.environment}
+    began = time.monotonic()
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=engine.start, cwd=tmp_path
     )
+    said = next((line for line in (done.stdout + done.stderr).splitlines() if case.says in line), "")
+    seen = f"exit {done.returncode}: {case.says if said else 'another message'}"
+    keep(case.name, engine.name, [Seen(f"`{' '.join(case.flags)}`", seen, round(time.monotonic() - began, 1))])
 
-    assert case.says in done.stdout + done.stderr
+    assert said, done.stdout + done.stderr
     assert case.code == done.returncode

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from .nodes import Pair
 
+RECORD = "LOCKSTEP_TRANSCRIPT"  # a folder: what was seen is written there, a file for each row and engine
 FILE = Path(__file__).with_name("transcript.yaml")
 PERIOD = 0.2
 VERBS = ("start", "signal", "stream", "log", "pause", "expect")
@@ -60,6 +63,7 @@ class Scene:
     """How it begins, and what is done and seen."""
 
     name: str
+    why: str
     steps: tuple[Step, ...]
     env: Mapping[str, str]
     nodes: int
@@ -79,7 +83,7 @@ def scenes() -> list[Scene]:
     """Return the scenes that start engines."""
     found = yaml.safe_load(FILE.read_text())["scenes"]
     return [
-        Scene(row["name"], tuple(map(Step.read, row["steps"])), row.get("env", {}), row.get("nodes", 2))
+        Scene(row["name"], row["why"], tuple(map(Step.read, row["steps"])), row.get("env", {}), row.get("nodes", 2))
         for row in found
     ]
 
@@ -97,6 +101,13 @@ class Seen:
     step: str
     seen: str
     seconds: float
+
+
+def keep(name: str, engine: str, record: list[Seen]) -> None:
+    """Write what was seen, where somebody asked for it; conformance.py makes a page of it."""
+    if RECORD in os.environ:
+        path = Path(os.environ[RECORD]) / f"{name}-{engine}.json"
+        path.write_text(json.dumps([asdict(seen) for seen in record], indent=1))
 
 
 class Player:
