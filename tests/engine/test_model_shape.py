@@ -64,16 +64,17 @@ def answers(real_engine: RealEngine, tmp_path_factory: pytest.TempPathFactory) -
         for experts in (False, True)
         for context in (1, 2)
     ]
-    shapes, cases = {}, []
+    shapes, cut, cases = {}, {}, []
     for name, kind in MODELS.items():
         folder = tmp_path_factory.mktemp("model")
         config = {**configs()[name.lower()], "model_type": kind}
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        shapes[name] = read_config(config, name)
-        cases += [case(shapes[name], layout, folder) for layout in layouts]
+        shapes[name] = shape = read_config(config, name)
+        cut[name] = layouts + [Layout("vllm", 4, stages) for stages in (2, 3, len(shape.layers), len(shape.layers) + 1)]
+        cases += [case(shape, layout, folder) for layout in cut[name]]
     said = iter(ask(real_engine, cases))
     return {
-        name: [Answer(layout, next(said), violations(shape, layout)) for layout in layouts]
+        name: [Answer(layout, next(said), violations(shape, layout)) for layout in cut[name]]
         for name, shape in shapes.items()
     }
 
@@ -81,11 +82,22 @@ def answers(real_engine: RealEngine, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.mark.engine
 @pytest.mark.parametrize("name", MODELS)
 def test_vllm_takes_what_the_rules_take(answers: dict[str, list[Answer]], name: str) -> None:
-    """Every tensor size, with and without expert parallel and decode context parallel."""
+    """Every tensor size, with and without expert parallel and decode context parallel, and some numbers of stages."""
     found = answers[name]
+    known = [answer for answer in found if {rule.rule for rule in answer.found} != {"stages"}]
 
-    assert [] == [answer for answer in found if bool(answer.said) != bool(answer.found)]
+    assert [] == [answer for answer in known if bool(answer.said) != bool(answer.found)]
     assert {True, False} == {bool(answer.said) for answer in found}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", MODELS)
+def test_vllm_takes_more_stages_than_layers(answers: dict[str, list[Answer]], name: str) -> None:
+    """What it then starts has stages that hold nothing; here Lockstep says more than vLLM."""
+    ours = [answer for answer in answers[name] if {rule.rule for rule in answer.found} == {"stages"}]
+
+    assert 1 == len(ours)
+    assert {None} == {answer.said for answer in ours}
 
 
 def ask(engine: RealEngine, cases: list[Case]) -> list[str | None]:
