@@ -1,6 +1,6 @@
 """The chart's own tables: what an engine derives and what belongs to the chart in every pod.
 
-They are data of the chart (``files/engines.yaml`` and ``files/owned.yaml``), read here so that there is one table.
+They are data of the chart (``files/engines/`` and ``files/owned.yaml``), read here so that there is one table.
 """
 
 from __future__ import annotations
@@ -169,21 +169,22 @@ class Owned:
 
 
 @cache
-def engines(chart: Path) -> Mapping[str, EngineFacts]:
-    """Read the table of engines.
+def engine(chart: Path, name: str) -> EngineFacts:
+    """Read what is special of an engine.
 
     Parameters
     ----------
     chart : Path
         The chart's folder.
+    name : str
+        The engine's name.
 
     Returns
     -------
-    mapping of str to EngineFacts
-        By the engine's name.
+    EngineFacts
+        Its table.
     """
-    table = read(chart / "files" / "engines.yaml")
-    return {name: _engine(row) for name, row in table.items() if isinstance(row, dict)}
+    return _engine(read(chart / "files" / "engines" / f"{name}.yaml"))
 
 
 @cache

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lockstep.owned import engines, owned
+from lockstep.owned import engine as facts_of
+from lockstep.owned import owned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -343,7 +344,7 @@ def build(given: Input, values: Values) -> Release:
     """
     group = table(values, "group")
     engine = table(values, "engine")
-    facts = engines(given.chart)[str(engine["name"])]
+    facts = facts_of(given.chart, str(engine["name"]))
     stack = table(values, "stack")
     rollout = table(values, "rollout")
     disruption = table(values, "disruption")

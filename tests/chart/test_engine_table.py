@@ -10,7 +10,8 @@ import yaml
 
 from .rendering import CHART, ROOT, Object
 
-TABLE: Object = yaml.safe_load((CHART / "files" / "engines.yaml").read_text(encoding="utf-8"))
+FILES = sorted((CHART / "files" / "engines").glob("*.yaml"))
+TABLE: dict[str, Object] = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FILES}
 SCHEMA: Object = yaml.safe_load((CHART / "values.schema.yaml").read_text(encoding="utf-8"))
 OPTIONAL = {"healthSeconds", "ports", "spanningDataSince", "rayUntil", "servedNameSince", "keyVariable"}
 VERSION = re.compile(r"\d+\.\d+\.\d+")

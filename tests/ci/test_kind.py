@@ -36,8 +36,8 @@ MACHINE = {
 
 
 def test_the_image_has_the_version_that_the_chart_names() -> None:
-    """Whoever raises the version in engines.yaml raises it here, or no pod finds its image."""
-    named = yaml.safe_load((CHART / "files" / "engines.yaml").read_text(encoding="utf-8"))["vllm"]["version"]
+    """Whoever raises the version in engines/vllm.yaml raises it here, or no pod finds its image."""
+    named = yaml.safe_load((CHART / "files" / "engines" / "vllm.yaml").read_text(encoding="utf-8"))["version"]
     tags = re.search(r"^VERSIONS=\((.*?)\)", (KIND / "settings.sh").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert tags is not None

@@ -3,7 +3,7 @@
 
 {{- /* serving.know: keep at the root, as .known, what the tables and the values come to. Whatever is rendered begins with
        it, and changes nothing of it. Context: root. Gives nothing.
-         engine    the engine's entry in files/engines.yaml
+         engine    files/engines/<engine>.yaml
          owned     files/owned.yaml
          ports     container ports by name, the engine's own among them
          layout    the numbers of one replica
@@ -13,7 +13,7 @@
          fixed     volumes of every pod that the values cannot replace */}}
 {{- define "serving.know" -}}
 {{- if not (hasKey . "known") }}
-{{- $engine := get (.Files.Get "files/engines.yaml" | fromYaml) .Values.engine.name }}
+{{- $engine := .Files.Get (printf "files/engines/%s.yaml" .Values.engine.name) | fromYaml }}
 {{- $owned := .Files.Get "files/owned.yaml" | fromYaml }}
 {{- $known := dict "engine" $engine "owned" $owned "ports" (merge dict $owned.ports ($engine.ports | default dict)) "launch" dict }}
 {{- $_ := set . "known" $known }}

@@ -109,7 +109,7 @@ def _deployed(fleet: Fleet, application: Application) -> Deployed:
 
 
 def _looked_at(application: Application, given: Input) -> Deployed:
-    serving = (given.chart / "files" / "engines.yaml").is_file()
+    serving = (given.chart / "files" / "owned.yaml").is_file()
     findings = checks.run(given) if serving else []
     if has_errors(findings):
         return Deployed(application, given, (), None, tuple(findings), {}, None, ())

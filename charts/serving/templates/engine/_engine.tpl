@@ -1,4 +1,4 @@
-{{- /* What the chart must know of the engine. Facts come from files/engines.yaml; each engine adds one partial. */}}
+{{- /* What the chart must know of the engine. Facts come from files/engines/; each engine adds one partial. */}}
 
 {{- /* serving.engine.device: what the engine's entry says of the accelerator. Context: root. Gives JSON. */}}
 {{- define "serving.engine.device" -}}

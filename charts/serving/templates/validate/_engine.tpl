@@ -1,4 +1,4 @@
-{{- /* Rules of engine.args, engine.argsFor, engine.env and network.env. The tables are files/engines.yaml and files/owned.yaml. */}}
+{{- /* Rules of engine.args, engine.argsFor, engine.env and network.env. The tables are in files/engines/ and files/owned.yaml. */}}
 
 {{- /* serving.rules.flags: flags that Lockstep derives, and flags given twice. Context: root. Gives lines. */}}
 {{- define "serving.rules.flags" -}}
