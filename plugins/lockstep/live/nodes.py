@@ -25,10 +25,10 @@ def nodes(objects: list[Node], namespace: str, cluster: Cluster) -> Iterator[Fin
     del namespace
     there = cluster.get("nodes")
     for workload in workloads.find(objects) if there is not None else ():
-        asking = [pods for pods in workload.pods if pods.devices()[1]]
+        asking = [pods for pods in workload.pods if _device(pods)[1]]
         homeless = [pods for pods in asking if not _room(pods, there or [])]
         if homeless:
-            resource, number = homeless[0].devices()
+            resource, number = _device(homeless[0])
             reasons = Counter(_reason(node, homeless[0]) for node in there or ())
             said = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common() if reason)
             yield Finding(
@@ -51,9 +51,14 @@ def nodes(objects: list[Node], namespace: str, cluster: Cluster) -> Iterator[Fin
                 )
 
 
+def _device(pods: Pods) -> tuple[str, int]:
+    """Give the accelerator that a pod asks for, or else the first device of a name that nobody here knows."""
+    return next(((name, number) for name, number in _asked(pods).items() if number), ("", 0))
+
+
 def _room(pods: Pods, there: list[Node]) -> int:
     """Give how many such pods the nodes have room for."""
-    resource, number = pods.devices()
+    resource, number = _device(pods)
     return sum(offers(node, resource) // number for node in there if not _reason(node, pods))
 
 

@@ -132,6 +132,15 @@ def test_what_may_not_be_read_is_said_once() -> None:
     assert ["CLU012"] == [code for code, _ in found(deployment(RIGHTS), forbidden=("nodes",))]
 
 
+def test_a_device_of_any_name_is_asked_of_the_nodes() -> None:
+    """An accelerator of a vendor that Lockstep has no row for."""
+    item = deployment(limits={GPU: 0, "example.com/npu": 4})
+
+    assert [
+        "none of the 1 nodes takes a leader with 4 example.com/npu: 1 offer 0 example.com/npu where 4 are asked for"
+    ] == [message for _, message in found(item, node())]
+
+
 @pytest.mark.parametrize(("expected", "name"), [(0, "mine"), (1, "other")], ids=["the one", "another"])
 def test_a_queue_may_come_with_the_release(expected: int, name: str) -> None:
     """Of ``extraObjects``, for one: the namespace has none before."""
