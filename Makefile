@@ -79,7 +79,8 @@ demo-kind: kind ## Form a group of real pods on the kind cluster, lose a rank, a
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash -c 'source ci/kind/settings.sh && exec env PYTHONPATH=. python -m ci.kind.demo'
 
 test-gpu: $(READY) ## Serve a site's own values on its cluster: make test-gpu SITE=values.yaml KUBECONFIG=file
-	@$(if $(SITE),,echo "test-gpu: which values? make test-gpu SITE=my-values.yaml KUBECONFIG=file"; exit 2)
+	@$(if $(and $(SITE),$(KUBECONFIG)),,echo "test-gpu: which values, on which cluster? make test-gpu SITE=my-values.yaml KUBECONFIG=file"; exit 2)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lockstep check $(SITE) --live --namespace lockstep-site
 	@$(BIN)/python -m pytest tests/cluster/test_site.py --cluster-type existing --app-config-file-path $(SITE) \
 		--timeout 0 $(ARGS)
 
