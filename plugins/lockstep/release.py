@@ -208,10 +208,11 @@ class Weights:
 
 @dataclass(frozen=True)
 class Network:
-    """The network between the pods of a group, and the resource of its RDMA devices."""
+    """The network between the pods of a group, the resource of its RDMA devices, and whether it is the node's own."""
 
     env: Table
     rdma: str | None
+    of_node: bool
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,8 @@ class Release:
         Size of /dev/shm as a quantity.
     capabilities : tuple of str
         Linux capabilities that the engine container adds by the values.
+    privileged : bool
+        Whether the engine container has all rights on its node.
     hooks : bool
         Whether commands run before the engine.
     startup : int
@@ -302,6 +305,7 @@ class Release:
     resources: Mapping[str, Table]
     shared_memory: str
     capabilities: tuple[str, ...]
+    privileged: bool
     hooks: bool
     startup: int
     evictable: str | None
@@ -389,7 +393,11 @@ def build(given: Input, values: Values) -> Release:
         topology=text(values, "topology"),
         autoscaling=scaling,
         weights=Weights(str(weights["source"]), {key: value for key, value in weights.items() if key != "source"}),
-        network=Network(given_entries(network, "env"), text(table(network, "rdma"), "resource")),
+        network=Network(
+            given_entries(network, "env"),
+            text(table(network, "rdma"), "resource"),
+            network.get("hostNetwork") is True,
+        ),
         supervisor=_supervisor(table(values, "supervisor")),
         sections=tuple(_section(name, table(values, name)) for name in SECTIONS),
         pods=tuple(_pod(role, values) for role in (SECTIONS[1:] if whole(group["nodes"]) > 1 else ("leader",))),
@@ -400,6 +408,7 @@ def build(given: Input, values: Values) -> Release:
         },
         shared_memory=str(table(values, "sharedMemory")["size"]),
         capabilities=_capabilities(values),
+        privileged=table(table(values, "security"), "container").get("privileged") is True,
         hooks=bool(table(values, "hooks").get("preLaunch")),
         startup=whole(table(values, "startup")["seconds"]),
         evictable=str(disruption["maxUnavailable"]) if disruption["enabled"] else None,

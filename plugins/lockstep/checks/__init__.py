@@ -104,6 +104,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     weights.download,
     security.memory_lock,
     security.host_path,
+    security.node_rights,
     plugins.usable,
     plugins.run,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lockstep.findings import Finding
+from lockstep.release import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,3 +35,18 @@ def host_path(release: Release) -> Iterator[Finding]:
             "weights on a host path, so the namespace needs the Pod Security level privileged",
             _LABEL,
         )
+
+
+def node_rights(release: Release) -> Iterator[Finding]:
+    """Warn of all else that belongs to the node: the level ``baseline`` already refuses it."""
+    taken = {}
+    if release.network.of_node:
+        taken["network.hostNetwork"] = "the pods use the network of their node, where no NetworkPolicy holds them"
+    if release.privileged:
+        taken["security.container.privileged"] = "the engine container has all rights on its node"
+    for section in release.sections:
+        for name in section.volumes:
+            if table(section.volumes, name).get("hostPath") is not None:
+                taken[f"{section.name}.volumes.{name}"] = f"volume {name} is a path of the node"
+    for path, what in taken.items():
+        yield Finding("SEC003", path, f"{what}, so the namespace needs the Pod Security level privileged", _LABEL)
