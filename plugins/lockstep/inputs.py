@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lockstep import share
 from lockstep.errors import UsageError, ValuesError
 from lockstep.values import coalesce, stack
-from lockstep.yamlfile import read
+from lockstep.yamlfile import kind_of, read
 
 if TYPE_CHECKING:
     import argparse
@@ -81,11 +81,16 @@ class Input:
 
 
 def _base_values(file: Path) -> Values:
-    """Read a file beneath the others; its faults name it, as they are reported for the file on top."""
+    """Read a file beneath the others; its faults are reported for the file on top."""
+    return _named(file, ", which lies beneath it")
+
+
+def _named(file: Path, role: str = "") -> Values:
+    """Read a file whose faults are reported for another, so that they name it."""
     try:
         return read(file)
     except ValuesError as error:
-        raise ValuesError(f"{file}, which lies beneath it: {error}") from None
+        raise ValuesError(f"{file}{role}: {error}") from None
 
 
 @cache
@@ -230,12 +235,14 @@ def deployed(file: Path, bases: Iterable[str] = ()) -> Input:
     UsageError
         If a file is missing.
     ValuesError
-        If ``config.yaml`` is not one YAML mapping.
+        If ``config.yaml`` is not one YAML mapping, or its ``presets`` are no list.
     """
     config = file.with_name("config.yaml")
-    beside = read(config) if config.is_file() else {}
-    presets = beside.get("presets")
-    names = [*bases, *map(str, presets if isinstance(presets, list) else ())]
+    beside = _named(config) if config.is_file() else {}
+    presets = beside.get("presets") or []
+    if not isinstance(presets, list):
+        raise ValuesError(f"{config}: presets is {kind_of(presets)}, not a list of files")
+    names = [*bases, *map(str, presets)]
     chart, namespace = share.folder("charts") / "serving", str(beside.get("namespace") or "default")
     return Input(file, tuple(_base(Path(name)) for name in names), chart, release_name(file), namespace)
 

@@ -82,7 +82,7 @@ def _core(given: Values, version: str) -> Iterator[ValidationError]:
         yield error
     except kubernetes_validate.SchemaNotFoundError:
         return
-    except kubernetes_validate.utils.VersionNotSupportedError:
+    except (kubernetes_validate.utils.VersionNotSupportedError, IndexError):  # the latter for `1` and `1.2`
         known = ", ".join(kubernetes_validate.utils.all_versions())
         raise UsageError(f"there are no schemas of Kubernetes {version}; kubernetes-validate has {known}") from None
 

@@ -138,7 +138,28 @@ def test_what_lies_beneath(pytester: pytest.Pytester, write: Write) -> None:
     done = pytester.runpytest_inprocess("--lockstep", "-k", "schema")
 
     done.assert_outcomes(failed=1, deselected=3)
-    done.stdout.fnmatch_lines(["accelerators/h900-8: no such file"])
+    done.stdout.fnmatch_lines(["accelerators/h900-8: no such file, and no preset; accelerators/*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("presets: [\n", "*config.yaml: line 2: not valid YAML: *", id="no YAML"),
+        pytest.param(
+            "presets: accelerators/h100-8\n", "*config.yaml: presets is text, not a list of files", id="no list"
+        ),
+    ],
+)
+def test_a_config_that_cannot_be_read_is_named(
+    pytester: pytest.Pytester, write: Write, text: str, message: str
+) -> None:
+    """The fault is not one of the values file."""
+    write("qwen/values.yaml", RIGHT)
+    write("qwen/config.yaml", text)
+    done = pytester.runpytest_inprocess("--lockstep", "-k", "schema")
+
+    done.assert_outcomes(failed=1, deselected=3)
+    done.stdout.fnmatch_lines([message])
 
 
 def test_objects_that_do_not_fit(pytester: pytest.Pytester, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,16 +172,17 @@ def test_objects_that_do_not_fit(pytester: pytest.Pytester, write: Write, monkey
     done.stdout.fnmatch_lines(["ConfigMap x: the object: *'dta' was unexpected*"])
 
 
+@pytest.mark.parametrize("version", ["1.99", "1.2"], ids=["unknown", "before there were any"])
 def test_a_version_of_kubernetes_without_schemas(
-    pytester: pytest.Pytester, write: Write, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, write: Write, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """The message lists those that are there."""
     monkeypatch.setattr("lockstep.render.objects", lambda _given: OBJECTS)
     write("qwen/values.yaml", RIGHT)
-    pytester.makeini("[pytest]\nlockstep_kubernetes = 1.99\n")
+    pytester.makeini(f"[pytest]\nlockstep_kubernetes = {version}\n")
     done = pytester.runpytest_inprocess("--lockstep", "-k", "objects")
 
-    done.stdout.fnmatch_lines(["there are no schemas of Kubernetes 1.99; kubernetes-validate has 1.*"])
+    done.stdout.fnmatch_lines([f"there are no schemas of Kubernetes {version}; kubernetes-validate has 1.*"])
 
 
 def test_without_helm(pytester: pytest.Pytester, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,9 +95,21 @@ def test_kept_group_answers_on_a_port(values: Path) -> None:
         ("a file that ends in .svg or .html", ["VALUES", "--picture", "x.png"]),
         ("/no/x.svg: cannot be written (there is no folder /no)", ["VALUES", "--picture", "/no/x.svg"]),
         ("--port: '99999' is no port; it must be from 0 to 65535", ["VALUES", "--keep", "--port", "99999"]),
+        ("--port goes with --keep", ["VALUES", "--port", "8000"]),
         ("--timeout: '-3' must be a number of seconds above 0", ["VALUES", "--timeout", "-3"]),
     ],
-    ids=["no file", "no kind", "no time", "no rank", "no script", "no picture", "no folder", "no port", "no timeout"],
+    ids=[
+        "no file",
+        "no kind",
+        "no time",
+        "no rank",
+        "no script",
+        "no picture",
+        "no folder",
+        "no port",
+        "not kept",
+        "no timeout",
+    ],
 )
 def test_wrong_use(values: Path, message: str, words: list[str]) -> None:
     """One message, exit code 2."""

@@ -74,17 +74,18 @@ def test_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("message", "content"),
     [
-        ("not YAML", "[a"),
-        ("a list of faults", "kind: kill"),
-        ("a list of faults", "- kill"),
-        ("unknown at", "- {kind: kill, at: 1}"),
+        ("not YAML: .*line 1, column 3", b"[a"),
+        ("not YAML: .*position 1", b"a\xff"),
+        ("a list of faults", b"kind: kill"),
+        ("a list of faults", b"- kill"),
+        ("unknown at", b"- {kind: kill, at: 1}"),
     ],
-    ids=["broken", "a mapping", "words", "unknown key"],
+    ids=["broken", "bytes", "a mapping", "words", "unknown key"],
 )
-def test_files_that_are_none(tmp_path: Path, message: str, content: str) -> None:
+def test_files_that_are_none(tmp_path: Path, message: str, content: bytes) -> None:
     """One message with the file's name."""
     path = tmp_path / "faults.yaml"
-    path.write_text(content)
+    path.write_bytes(content)
 
     with pytest.raises(UsageError, match=message):
         read_faults(path)

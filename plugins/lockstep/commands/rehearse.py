@@ -90,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
         When the rehearsal could not be held.
     """
     (given,) = inputs.from_arguments(args)
+    if args.port and not args.keep:
+        raise UsageError("--port goes with --keep")
     if args.picture is not None:
         if args.picture.suffix not in (".svg", ".html"):
             raise UsageError(f"--picture {args.picture}: draws a file that ends in .svg or .html")

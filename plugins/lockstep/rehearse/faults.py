@@ -120,11 +120,11 @@ def read_faults(path: Path) -> list[Fault]:
         When it is missing or is not such a list.
     """
     try:
-        found = yaml.safe_load(path.read_text())
+        found = yaml.safe_load(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not YAML: {error}") from None
+        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise UsageError(f"{path}: a list of faults is expected, each with kind and target")
     return [_fault({str(key): value for key, value in each.items()}, f"{path}: {each}") for each in found]
