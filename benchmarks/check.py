@@ -34,9 +34,10 @@ class Cost:
     cpu: float
 
 
-def measure(commands: list[list[str | Path]], bytecode: Path) -> Cost:
-    """Run commands one after another and return what they cost together."""
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
+def measure(commands: list[list[str | Path]], bytecode: Path, **variables: str) -> Cost:
+    """Run commands one after another, with more variables if need be, and return what they cost together."""
+    python = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment = os.environ | python | variables
     before, began = os.times(), time.perf_counter()
     for command in commands:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)

@@ -109,13 +109,14 @@ def main() -> None:
         check, many = measure([[*lockstep, *files[: args.files]]], bytecode), measure([[*lockstep, *files]], bytecode)
         sample = files[: args.sample]
         pipe = scaled(measure([validate(file, kubeconform, pattern) for file in sample], bytecode), args)
-        render = scaled(
-            measure([[helm.find(), "template", "demo", CHART, "--values", f] for f in sample], bytecode), args
-        )
+        renders: list[list[str | Path]] = [[helm.find(), "template", "demo", CHART, "--values", f] for f in sample]
+        plain = scaled(measure(renders, bytecode), args)
+        render = scaled(measure(renders, bytecode, **helm.ENVIRONMENT), args)
     both = check.cpu + render.cpu
     print(f"{args.files} files, CPU seconds (wall)")
     print(f"  lockstep check                 {check.cpu:8.1f} ({check.wall:.1f})")
-    print(f"  helm template                  {render.cpu:8.1f} ({render.wall:.1f}), from {args.sample} files")
+    print(f"  helm template                  {plain.cpu:8.1f} ({plain.wall:.1f}), from {args.sample} files")
+    print(f"  helm as lockstep runs it       {render.cpu:8.1f} ({render.wall:.1f}), from {args.sample} files")
     print(f"  helm template | kubeconform    {pipe.cpu:8.1f} ({pipe.wall:.1f}), from {args.sample} files")
     print(f"check against the pipe: {pipe.cpu / check.cpu:.1f} times; check and render: {pipe.cpu / both:.2f} times")
     print(f"{10 * args.files} files: {many.cpu:.1f} s, {many.cpu / check.cpu:.1f} times as long for 10 times as many")

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _HINT: Final = "Use --debug flag to render out invalid YAML"
 
+# A render lives for a tenth of a second. Go's collector, left alone, takes a fifth of that to give back what the end of
+# the process gives back anyway.
+ENVIRONMENT: Final = {"GOGC": "400"}
+
 
 def find() -> Path:
     """Find the helm program: on PATH, else beside the running Python (where ``make setup`` puts it).
@@ -64,7 +68,14 @@ def run(arguments: Sequence[str | os.PathLike[str]]) -> str:
     """
     helm = find()
     try:
-        done = subprocess.run([helm, *arguments], capture_output=True, text=True, encoding="utf-8", check=False)
+        done = subprocess.run(
+            [helm, *arguments],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            env=ENVIRONMENT | os.environ,
+        )
     except OSError as error:
         raise UsageError(f"{helm} cannot be started ({error.strerror})") from None
     if done.returncode:
