@@ -72,15 +72,15 @@ def endpoint(controller: Controller) -> tuple[str, int]:
     raise ConnectionError(f"Service {tree.text(found, 'metadata', 'name')} has no Ready endpoint")
 
 
-async def complete(controller: Controller, prompt: str, timeout: float) -> Completion:
-    """Ask one chat completion of at most 48 tokens."""
+async def complete(controller: Controller, prompt: str, timeout: float, tokens: int) -> Completion:
+    """Ask one chat completion of at most so many tokens."""
     began = time.monotonic()
     environment = controller.pods[0].environment
     key = environment.get("VLLM_API_KEY")
     body = {
         "model": environment.get("LOCKSTEP_SERVED_NAME"),
         "messages": [{"role": "user", "content": prompt}],
-        "max_tokens": 48,
+        "max_tokens": tokens,
         "temperature": 0,
     }
     headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from lockstep.rehearse.faults import Fault
 
-ANSWER_SECONDS = 60.0  # for the first completion
-TRY_SECONDS = 3.0  # for one of those that look whether the group serves again
+ANSWER = 60.0, 48  # seconds and tokens of the first completion
+TRY = 3.0, 8  # of one that looks whether the group serves: short, for an engine that is slow serves too
 
 
 class FailedError(Exception):
@@ -159,15 +159,15 @@ class Session:
 
     async def _first_answer(self) -> None:
         self._timeline.add("request", f"chat completion asked: {self._plan.prompt}")
-        found = await self._ask(ANSWER_SECONDS)
+        found = await self._ask(*ANSWER)
         if not found.ok:
             raise FailedError(f"the group is Ready, but a chat completion failed: {found.text}")
         self._report.answered_seconds = round(self._timeline.now(), 2)
         self._report.answer = found.text
         self._timeline.add("request", f"answered in {found.seconds:.2f} s ({found.tokens} tokens): {found.text}")
 
-    async def _ask(self, timeout: float) -> completion.Completion:
-        return await completion.complete(self._running(), self._plan.prompt, timeout)
+    async def _ask(self, timeout: float, tokens: int) -> completion.Completion:
+        return await completion.complete(self._running(), self._plan.prompt, timeout, tokens)
 
     async def _faults(self, early: list[asyncio.Task[None]]) -> None:
         """Let everything go wrong that is in the script, then wait until the group answers again."""
@@ -187,7 +187,7 @@ class Session:
         """Ask once a second while things go wrong, and tell what a client sees."""
         while True:
             await asyncio.sleep(1.0)
-            found = await self._ask(TRY_SECONDS)
+            found = await self._ask(*TRY)
             self._timeline.add("request", "served" if found.ok else f"not served: {found.text}")
 
     async def _gather(self, tasks: list[asyncio.Task[None]]) -> None:
@@ -208,7 +208,7 @@ class Session:
         deadline = self._timeline.now() + self._plan.timeout
         while True:
             await self._wait(lambda: self._running().ready, "Ready again")
-            found = await self._ask(TRY_SECONDS)
+            found = await self._ask(*TRY)
             if found.ok:
                 break
             self._timeline.add("request", f"not served: {found.text}")
