@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,7 @@ def main() -> int:
         command = ["rehearse", "-f", LAYOUT, "--name", "tiny", "--engine", "real", "--timeout", PATIENCE]
         command += ["--prompt", "badu kile morafa", "--kill", "worker@15", weights]
         words = [str(word) for word in command]
-        print(f"$ lockstep {' '.join(words)}", flush=True)
+        print(f"$ lockstep {shlex.join(words)}", flush=True)
         environment = {**environ, FOLDER: str(engine.folder)}
         return subprocess.run([LOCKSTEP, *words], env=environment, check=False).returncode
 
