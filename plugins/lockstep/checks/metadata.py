@@ -21,7 +21,7 @@ def owned_keys(release: Release) -> Iterator[Finding]:
                 if row is not None:
                     yield Finding(
                         "STK005",
-                        f"{section.name}.{field}",
+                        f"{section.name}.{field}.{key}",
                         f"{section.name}.{field} sets {key}, which is not for the values to set",
                         f"Remove it and use {row.use}.",
                         {f"{section.name}.{field}.{key}": entries[key]},

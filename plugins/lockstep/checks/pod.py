@@ -61,7 +61,7 @@ def mounts(release: Release) -> Iterator[Finding]:
                 instead = f", or replace the volume with {section.name}.volumes.{volume}"
                 yield Finding(
                     "OPS003",
-                    f"{section.name}.volumeMounts",
+                    f"{section.name}.volumeMounts.{path}",
                     f"{section.name}.volumeMounts.{path}: the chart mounts its volume {volume} there",
                     f"Choose another path{instead if volume in _REPLACEABLE else ''}.",
                 )

@@ -53,3 +53,21 @@ def test_a_message_cannot_end_its_command(tmp_path: Path) -> None:
 def test_no_findings_are_no_annotations(tmp_path: Path) -> None:
     """A right file says nothing."""
     assert write("github", [(tmp_path / "a.yaml", [])]) == ""
+
+
+def test_an_entry_is_pointed_at_by_its_own_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where its key has dots or slashes, and stands among others."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text(
+        "model: {id: deepseek-ai/DeepSeek-R1}\nengine: {name: vllm}\nstack: {name: lws}\n"
+        "group: {nodes: 2, gpusPerNode: 8}\n"
+        "pod:\n  labels:\n    team: a\n    app.kubernetes.io/name: x\n"
+        "  volumes: {x: {emptyDir: {}}}\n  volumeMounts:\n    /data: {name: x}\n    /dev/shm: {name: x}\n"
+    )
+    main(["check", "--output", "github", str(file)])
+    errors = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::error")]
+
+    assert ["line=8", "line=12"] == [line.split(",")[1] for line in errors]
+    assert ["STK005 pod.labels.app.kubernetes.io/name", "OPS003 pod.volumeMounts./dev/shm"] == [
+        line.partition("title=")[2].partition("::")[0] for line in errors
+    ]
