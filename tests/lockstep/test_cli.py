@@ -144,6 +144,9 @@ def test_a_chart_that_is_another(right: Path, tmp_path: Path, capsys: pytest.Cap
     assert main(["check", str(right), "--chart", str(chart)]) == 2
     assert capsys.readouterr().err == f"lockstep: {chart}: not Lockstep's serving chart (no values.schema.json in it)\n"
     assert main(["render", str(right), "--chart", str(chart)]) == 0
+    (chart / "values.schema.json").write_text('{"properties": {"queue": {}}}')
+    assert main(["check", str(right), "--chart", str(chart)]) == 2
+    assert capsys.readouterr().err == f"lockstep: {chart}: not Lockstep's serving chart (no engine among its values)\n"
 
 
 def test_no_findings(right: Path, capsys: pytest.CaptureFixture[str]) -> None:

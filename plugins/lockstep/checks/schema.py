@@ -53,6 +53,9 @@ def _schema(chart: Path) -> Values:
     if not file.is_file():
         raise UsageError(f"{chart}: not Lockstep's serving chart (no {file.name} in it)")
     schema: Values = json.loads(file.read_text(encoding="utf-8"))
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or "engine" not in properties:
+        raise UsageError(f"{chart}: not Lockstep's serving chart (no engine among its values)")
     return schema
 
 

@@ -47,7 +47,7 @@ def engine(env: Mapping[str, str], rank: int, args: Sequence[str]) -> Engine | N
     balancing, experts = env.get("LOCKSTEP_LOAD_BALANCING", "internal"), env.get("LOCKSTEP_EXPERT", "1")
     if experts != "1":
         flags[names["experts"][0]] = "true" if name == "vllm" else experts
-    if name == "vllm" and balancing != "internal":
+    if name == "vllm" and balancing in ("hybrid", "external"):
         flags[names[balancing][0]] = "true"
     elif name == "vllm" and rank:
         flags["headless"] = "true"

@@ -136,3 +136,14 @@ def test_what_the_serving_chart_renders_has_no_fault(goldens: list[Path]) -> Non
     }
 
     assert set() == errors
+
+
+def test_a_balancing_that_the_chart_never_renders_is_passed_over(goldens: list[Path], tmp_path: Path) -> None:
+    """Objects may have been edited by hand, or stand half templated in a file."""
+    spoilt = tmp_path / "objects.yaml"
+    line = "name: LOCKSTEP_LOAD_BALANCING\n          value: "
+    text = goldens[0].read_text(encoding="utf-8")
+    assert f"{line}internal" in text
+    spoilt.write_text(text.replace(f"{line}internal", f'{line}""'), encoding="utf-8")
+
+    assert {Severity.WARNING} >= {finding.severity for finding in check(read.objects(spoilt))}
