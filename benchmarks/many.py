@@ -20,6 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import kubernetes_validate
 from benchmarks.check import Cost, measure
 
