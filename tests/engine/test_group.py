@@ -1,12 +1,14 @@
 """The rendered pods with the real scripts and real vLLM: it answers, survives kills of its engines, and drains.
 
-A start takes a minute or more, so that one group goes through all tests, in the order in which they stand here.
+A start takes a minute or more, so that one group goes through all tests, in the order in which they stand here, and
+each kill is one more. Every layout and every stack loses a rank; both ranks are lost where stack and layout are the
+usual ones, for the supervisor is the same everywhere.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -23,6 +25,22 @@ PROMPTS = ["badu", "kile morafa", "sapen tu garil vo", "fegar fegar", "Is this o
 TOKENS = 64
 
 
+class Life(NamedTuple):
+    """A group, and the ranks whose engines are killed in it, one after the other."""
+
+    layout: str
+    stack: str
+    kills: tuple[int, ...]
+
+
+LIVES = {
+    "pp2": Life("pp2", "lws", (1, 0)),
+    "tp2": Life("tp2", "lws", (1,)),
+    "pp2 on kueue": Life("pp2", "kueue", (1,)),
+    "pp2 on grove": Life("pp2", "grove", (0,)),
+}
+
+
 @pytest.fixture(scope="module")
 def whole(alone: None, real_engine: RealEngine, tmp_path_factory: pytest.TempPathFactory) -> list[str]:  # noqa: ARG001
     """Return what the model says when it is not split."""
@@ -31,20 +49,22 @@ def whole(alone: None, real_engine: RealEngine, tmp_path_factory: pytest.TempPat
         return [group.answer(prompt, TOKENS) for prompt in PROMPTS]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[("pp2", None), ("tp2", None), ("pp2", "kueue"), ("pp2", "grove")],
-    ids=["pp2", "tp2", "pp2 on kueue", "pp2 on grove"],
-)
+@pytest.fixture(scope="module", params=LIVES.values(), ids=LIVES)
+def life(request: pytest.FixtureRequest) -> Life:
+    """Return what a group is, and what happens to it."""
+    found: Life = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
 def group(
-    request: pytest.FixtureRequest,
+    life: Life,
     whole: list[str],  # noqa: ARG001 - first, for there is room for one engine group
     real_engine: RealEngine,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Kept]:
     """Return a group of two pods that hold half of the model each."""
-    layout, stack = request.param
-    with Kept(real_engine, tmp_path_factory.mktemp(layout), layout, stack) as found:
+    with Kept(real_engine, tmp_path_factory.mktemp(life.layout), life.layout, life.stack) as found:
         found.wait_until_served()
         yield found
 
@@ -57,14 +77,14 @@ def test_split_model_answers_as_the_whole_one(group: Kept, whole: list[str]) -> 
     assert len(PROMPTS) == len(set(answers))
 
 
-@pytest.mark.parametrize("rank", [pytest.param(1, id="worker"), pytest.param(0, id="leader")])
-def test_killed_engine_comes_back(rank: int, group: Kept, whole: list[str]) -> None:
+def test_killed_engines_come_back(life: Life, group: Kept, whole: list[str]) -> None:
     """After kill -9 of one rank's engine the pods leave the Service, and then answer as before."""
-    group.kill_engine(rank)
-    group.wait_until_refused()
-    group.wait_until_served()
+    for rank in life.kills:
+        group.kill_engine(rank)
+        group.wait_until_refused()
+        group.wait_until_served()
 
-    assert whole[0] == group.answer(PROMPTS[0], TOKENS)
+        assert (rank, whole[0]) == (rank, group.answer(PROMPTS[0], TOKENS))
 
 
 def test_stream_survives_a_drain_and_no_container_was_restarted(group: Kept) -> None:
