@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from lockstep.release import Release
 
+_DEFAULT: Final = 64 * 2**20  # bytes of /dev/shm that any container has
 _PERIOD: Final = 10  # seconds between two startup probes of the chart
 _HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
 _REPLACEABLE: Final = ("tmp", "home", "cache")
@@ -35,8 +36,18 @@ def gpu_requests(release: Release) -> Iterator[Finding]:
 
 
 def shared_memory(release: Release) -> Iterator[Finding]:
-    """Require /dev/shm to be smaller than the memory limit it counts against."""
+    """Require /dev/shm to hold what ranks share, and to be smaller than the memory limit it counts against."""
     size = amount(release.shared_memory)
+    ranks = release.group.gpus_per_node
+    if size is not None and size <= _DEFAULT and ranks > 1:
+        yield Finding(
+            "OPS017",
+            "sharedMemory.size",
+            f"sharedMemory.size is {release.shared_memory}, no more than the 64Mi that any container has, and the "
+            f"{ranks} ranks of a pod share it: NCCL and torch cannot create their segments",
+            "Set some GiB.",
+            {"sharedMemory.size": release.shared_memory, "group.gpusPerNode": ranks},
+        )
     for path, resources in release.resources.items():
         limit = table(resources, "limits").get("memory")
         bound = amount(limit) if isinstance(limit, (int, float, str)) else None

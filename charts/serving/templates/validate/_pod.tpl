@@ -1,6 +1,6 @@
 {{- /* Rules of the pod. */}}
 
-{{- /* serving.rules.devices: one number of GPUs, RDMA devices that are others, and /dev/shm inside the memory limit. Context: root. Gives lines. */}}
+{{- /* serving.rules.devices: one number of GPUs, RDMA devices that are others, and /dev/shm large enough, inside the memory limit. Context: root. Gives lines. */}}
 {{- define "serving.rules.devices" -}}
 {{- $group := .Values.group }}
 {{- $shm := .Values.sharedMemory.size }}
@@ -17,6 +17,9 @@ OPS001 {{ $path }}.{{ $kind }} asks for {{ . }} {{ $group.resourceName }}, but g
 OPS002 sharedMemory.size is {{ include "serving.scalar" $shm }}, but {{ $path }}.limits.memory is {{ include "serving.scalar" . }} and /dev/shm counts against it; lower sharedMemory.size or raise the limit
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and (gt (int $group.gpusPerNode) 1) (le (include "serving.bytes" $shm | float64) 67108864.0) }}
+OPS017 sharedMemory.size is {{ include "serving.scalar" $shm }}, no more than the 64Mi that any container has, and the {{ int $group.gpusPerNode }} ranks of a pod share it: NCCL and torch cannot create their segments; set some GiB
 {{- end }}
 {{- if eq (((.Values.network).rdma).resource | default "") $group.resourceName }}
 NET002 network.rdma.resource is {{ $group.resourceName }}, which is group.resourceName: its count would stand in place of the GPUs; name the resource of the RDMA devices
