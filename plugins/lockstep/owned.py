@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from lockstep.errors import UsageError
 from lockstep.yamlfile import read
 
 if TYPE_CHECKING:
@@ -183,8 +184,16 @@ def engine(chart: Path, name: str) -> EngineFacts:
     -------
     EngineFacts
         Its table.
+
+    Raises
+    ------
+    UsageError
+        If the chart has none.
     """
-    return _engine(read(chart / "files" / "engines" / f"{name}.yaml"))
+    file = chart / "files" / "engines" / f"{name}.yaml"
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file; use a lockstep as old as the chart, or a chart as new as it")
+    return _engine(read(file))
 
 
 @cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from lockstep import share
 from lockstep.cli import COMMANDS, main
 
 RIGHT = """\
@@ -147,6 +149,16 @@ def test_a_chart_that_is_another(right: Path, tmp_path: Path, capsys: pytest.Cap
     (chart / "values.schema.json").write_text('{"properties": {"queue": {}}}')
     assert main(["check", str(right), "--chart", str(chart)]) == 2
     assert capsys.readouterr().err == f"lockstep: {chart}: not Lockstep's serving chart (no engine among its values)\n"
+
+
+def test_a_chart_of_another_version(right: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A chart without the facts that this version reads is no fault of the values."""
+    chart = tmp_path / "serving"
+    shutil.copytree(share.folder("charts") / "serving", chart)
+    (chart / "files" / "engines" / "vllm.yaml").unlink()
+
+    assert main(["check", str(right), "--chart", str(chart)]) == 2
+    assert "vllm.yaml: no such file; use a lockstep as old as the chart" in capsys.readouterr().err
 
 
 def test_no_findings(right: Path, capsys: pytest.CaptureFixture[str]) -> None:
