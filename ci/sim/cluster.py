@@ -192,6 +192,12 @@ class Cluster:
         process.stop([one for one in self.processes if one.name == name])
         self.launch(name)
 
+    def revive(self) -> None:
+        """Start again what has ended by itself, as a kubelet does: kube-scheduler ends when its cache is corrupted."""
+        for one in self.processes:
+            if not one.alive:
+                self.launch(one.name)
+
     def wait_for(self, each: Process, address: str) -> None:
         """Wait until a process answers at ``address``."""
         with self.waiting(f"{each.name} at {address}") as wait:

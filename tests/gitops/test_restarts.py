@@ -47,6 +47,12 @@ def test_a_restart_in_mid_sync_loses_nothing(
     api = f"https://127.0.0.1:{hub.state['ports']['kube-apiserver']}/readyz"
     eventually("the API server", lambda: answers(api, hub.folder / "pki" / "ca.crt"))
     monkeypatch.setattr(waiting, "LIMIT", RECONNECTED)
+
+    def gone() -> bool:
+        hub.revive()  # a pod that is made anew while the API server is away can end kube-scheduler
+        return not set(before.values()) & set(model.release.uids().values())
+
+    eventually("the pods to be replaced", gone)
     after = {pod["metadata"]["uid"] for pod in model.release.replaced(before, 4)}
     model.until("Healthy", revision=revision)
     model.until("Healthy", revision=model.commit(two_nodes(replicas=1, pod=SLOW)))
