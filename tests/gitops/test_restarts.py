@@ -8,7 +8,7 @@ import pytest
 from ci.sim.ready import answers
 
 from tests.cluster import waiting
-from tests.cluster.release import two_nodes
+from tests.cluster.release import is_ready, two_nodes
 from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ def test_a_restart_in_mid_sync_loses_nothing(
     eventually("the API server", lambda: answers(api, hub.folder / "pki" / "ca.crt"))
     monkeypatch.setattr(waiting, "LIMIT", RECONNECTED)
 
-    def gone() -> bool:
+    def rolled() -> set[str]:
         hub.revive()  # a pod that is made anew while the API server is away can end kube-scheduler
-        return not set(before.values()) & set(model.release.uids().values())
+        pods = model.release.pods()
+        uids = {pod["metadata"]["uid"] for pod in pods if is_ready(pod)}
+        return uids if len(pods) == len(uids) == 4 and uids.isdisjoint(before.values()) else set()
 
-    eventually("the pods to be replaced", gone)
-    after = {pod["metadata"]["uid"] for pod in model.release.replaced(before, 4)}
+    after = eventually("four new pods", rolled)
     model.until("Healthy", revision=revision)
     model.until("Healthy", revision=model.commit(two_nodes(replicas=1, pod=SLOW)))
 
-    assert set(before.values()).isdisjoint(after)
+    assert after.isdisjoint(before.values())
     assert all(one.alive for one in hub.processes)
