@@ -36,13 +36,17 @@ class Forward:
             address, port = completion.endpoint(self._controller)
             there_reader, there_writer = await asyncio.open_connection(address, port)
             await asyncio.gather(_pump(reader, there_writer), _pump(there_reader, writer))
+            there_writer.close()
         writer.close()
 
 
 async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
+    """Hand on what comes, and its end; a reset (the engine was killed) ends both ways, or the client would wait on."""
+    try:
         while data := await source.read(65536):
             sink.write(data)
             await sink.drain()
         if sink.can_write_eof():
             sink.write_eof()
+    except OSError:
+        sink.close()
