@@ -32,6 +32,7 @@ TYPES = {
     "MiniMaxM2ForCausalLM": "minimax_m2",
     "MixtralForCausalLM": "mixtral",
     "NemotronHForCausalLM": "nemotron_h",
+    "Qwen2ForCausalLM": "qwen2",
     "Qwen3ForCausalLM": "qwen3",
     "Qwen3MoeForCausalLM": "qwen3_moe",
     "Qwen3_5MoeForConditionalGeneration": "qwen3_5_moe",
