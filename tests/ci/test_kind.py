@@ -193,7 +193,8 @@ def test_deleting_needs_docker_to_answer(tmp_path: Path) -> None:
 def test_ctrl_c_says_what_removes_the_rest(tmp_path: Path) -> None:
     """The terminal tells every program of the target; what kind had begun stays."""
     environment = machine(tmp_path, kind='case "$1" in create) sleep 20 ;; esac')
-    command = ["bash", str(KIND / "up")]
+    # A test run in a shell's background has Ctrl-C ignored, and a script could not change that.
+    command = [shutil.which("env") or "env", "--default-signal=INT", "bash", str(KIND / "up")]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True) as made:
         called, deadline = tmp_path / "called", time.monotonic() + 10
         while not called.exists() or "kind create" not in called.read_text():

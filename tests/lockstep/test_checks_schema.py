@@ -26,6 +26,7 @@ def chart(tmp_path: Path) -> Path:
         "additionalProperties": False,
         "required": ["name"],
         "properties": {
+            "engine": {"type": "object"},  # by which a chart for serving is told
             "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5, "description": "A name."},
             "count": {"type": ["integer", "string", "null"], "minimum": 1, "maximum": 9, "pattern": "^[1-9]$"},
             "share": {"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+%$"},

@@ -85,9 +85,10 @@ def _added(name: str, each: Deployed | None) -> str:
     if each is None or each.release is None:
         return f"{name}: added."
     group, groups = each.release.group, each.release.rollout.replicas
+    gpus = groups * group.gpus
     return (
         f"{name}: added; {groups} group{'s' * (groups != 1)} of {group.nodes} node{'s' * (group.nodes > 1)} "
-        f"take{'s' * (groups == 1)} {groups * group.gpus} GPUs."
+        f"take{'s' * (groups == 1)} {gpus} GPU{'s' * (gpus != 1)}."
     )
 
 

@@ -77,7 +77,7 @@ def test_a_commit_adds_changes_and_touches_what_it_says(repository: Path, capsys
 
     assert [
         "Applications: 1 added, 2 changed, 0 removed.",
-        "local.qwen3-8b: added; 1 groups of 1 nodes take 1 GPUs.",
+        "local.qwen3-8b: added; 1 group of 1 node takes 1 GPU.",
         "local.lws: lws 0.10.0 becomes lws 0.11.0.",
         "local.lws: its values or settings change.",
     ] == lines
