@@ -8,6 +8,8 @@ READY := $(VENV)/.ready
 EXAMPLE := values/examples/deepseek-r1-16xh100.yaml
 
 .DEFAULT_GOAL := help
+# Tests on simulated clusters mostly wait: two processes, with a cluster each.
+TWO := -n 2 --dist loadfile --no-loadscope-reorder
 SIM := PYTHONPATH="$(CURDIR)" $(BIN)/python -m ci.sim
 KIND := PATH="$(CURDIR)/$(BIN):$$PATH" ci/kind
 
@@ -58,10 +60,10 @@ sim-down: $(READY) ## End every simulated cluster
 	@$(SIM) down
 
 test-sim: sim-build ## Run the cluster suite on two simulated clusters, one for each of two processes
-	@$(BIN)/python -m pytest tests/cluster --cluster-type sim -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest tests/cluster --cluster-type sim $(TWO) $(ARGS)
 
-test-gitops: sim-build ## Run the GitOps suite: commits through a real Argo CD on a simulated cluster
-	@$(BIN)/python -m pytest tests/gitops --cluster-type sim $(ARGS)
+test-gitops: sim-build ## Run the GitOps suite: commits through a real Argo CD, on two simulated clusters as well
+	@$(BIN)/python -m pytest tests/gitops --cluster-type sim $(TWO) $(ARGS)
 
 demo-gitops: sim-build ## Commit a model, watch Argo CD bring it up, commit a wrong layout and see it refused
 	@PYTHONPATH="$(CURDIR)" $(BIN)/python ci/demo_gitops.py
