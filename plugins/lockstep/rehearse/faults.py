@@ -6,6 +6,7 @@ import asyncio
 import copy
 import re
 import signal
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ KINDS = {
     "slow-load": "the engine of this pod loads `for` seconds longer (from the start; stand-in only)",
     "change-config": "the launch ConfigMap gets a line more under the running pod",
 }
+TAKEN = 5.0  # seconds that a stand-in may take to hear an order
 FROM_START = ("delay", "slow-load")
 WHAT = ("engine", "supervisor", "container")
 TARGET = re.compile(r"(leader|worker(?:-(\d+))?)(?:@(start\+)?(\d+(?:\.\d+)?))?")
@@ -194,7 +196,7 @@ async def inject(fault: Fault, controller: Controller) -> None:
     elif fault.kind == "change-config":
         _change_config(controller, pod)
     elif fault.kind == "exit":
-        (pod.folder / CONTROL).write_text(f"exit {fault.code}\n")
+        await _tell(pod.folder / CONTROL, f"exit {fault.code}\n")
     elif fault.kind == "term":
         if pod.container is not None:
             pod.container.signal(signal.SIGTERM)
@@ -217,6 +219,14 @@ def _targets(fault: Fault, pod: Kubelet) -> set[int]:
         return {container.first}
     engine = container.engine()
     return processes.leaves(engine) if fault.kind == "hang" else engine
+
+
+async def _tell(control: Path, order: str) -> None:
+    """Write an order to the stand-in, and wait until it was taken: who asks before would still be served."""
+    control.write_text(order)
+    until = time.monotonic() + TAKEN
+    while control.exists() and time.monotonic() < until:
+        await asyncio.sleep(0.02)
 
 
 async def _undo(fault: Fault, controller: Controller, undo: object) -> None:
