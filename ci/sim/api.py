@@ -21,6 +21,10 @@ class ApiError(Exception):
     """The API server refused; the message holds its words."""
 
 
+class NotFoundError(ApiError):
+    """There is no such object."""
+
+
 class Api:
     """One connection, as the administrator."""
 
@@ -41,7 +45,7 @@ class Api:
         Raises
         ------
         ApiError
-            The answer is an error.
+            The answer is an error; NotFoundError if there is no such object.
         """
         headers = {"Content-Type": content, "Accept": "application/json"}
         for _ in range(TRIES):
@@ -52,7 +56,8 @@ class Api:
                 break
             time.sleep(1)  # as it asks for: after a restart it reads its custom resources first
         if response.status >= 400:
-            raise ApiError(f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}")
+            kind = NotFoundError if response.status == http.client.NOT_FOUND else ApiError
+            raise kind(f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}")
         answer: dict[str, Any] = json.loads(text)
         return answer
 

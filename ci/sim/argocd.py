@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ci.sim import pki
-from ci.sim.api import Api
+from ci.sim.api import Api, NotFoundError
 
 if TYPE_CHECKING:
     from ci.sim.cluster import Cluster
@@ -62,7 +62,8 @@ class ArgoCD:
         note = {"metadata": {"annotations": {"argocd.argoproj.io/application-set-refresh": "true"}}}
         with self.api() as api:
             for item in api.get(f"{OURS}/applicationsets")["items"]:
-                api.merge(f"{OURS}/applicationsets/{item['metadata']['name']}", note)
+                with suppress(NotFoundError):  # the commit before may have taken it away by now
+                    api.merge(f"{OURS}/applicationsets/{item['metadata']['name']}", note)
 
     def step(self, application: str) -> str:
         """Say how far a rolling sync is with an Application: ``Waiting``, ``Pending``, ``Progressing``, ``Healthy``."""

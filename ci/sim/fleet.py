@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from ci.sim.api import ApiError
+from ci.sim.api import NotFoundError
 from ci.sim.argocd import ArgoCD
 from ci.sim.folders import REPOSITORY
 from ci.sim.repository import Repository
@@ -61,6 +61,6 @@ class Fleet:
         revision = self.repository.push(subject)
         self.argocd.generate()
         for name in self.argocd.applications():
-            with suppress(ApiError):  # the commit may have taken it away by now
+            with suppress(NotFoundError):  # the commit may have taken it away by now
                 self.argocd.refresh(name)
         return revision
