@@ -20,7 +20,7 @@ class Answers:
         """List the set."""
         return {"items": [{"metadata": {"name": path}}]}
 
-    def merge(self, path: str, body: dict[str, Any]) -> NoReturn:
+    def merge(self, *_: object) -> NoReturn:
         """Refuse."""
         raise self.refusal
 
