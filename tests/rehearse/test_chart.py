@@ -36,6 +36,8 @@ parallelism: {tensor: 2, pipeline: 2}
 # Weights that are not on this machine: their folder stands in the engine's arguments, on all ranks the same.
 FROM_CLAIM = TWO_NODES + "weights: {source: pvc, claim: weights}\n"
 FROM_NODES = TWO_NODES + "weights: {source: hostPath, path: /no/such/folder}\n"
+# A folder of each pod's own volume, named in the arguments of all.
+IN_OWN_VOLUME = TWO_NODES.replace("{name: vllm}", "{name: vllm, args: {download-dir: /tmp/weights}}")
 ONE_NODE = """
 model: {id: acme/tiny}
 engine: {name: vllm}
@@ -144,7 +146,7 @@ def test_hang_with_a_healthy_face(tmp_path: Path) -> None:
 @pytest.mark.skipif(namespaces() is None, reason="needs iproute2 and root or user namespaces")
 def test_cut_is_fenced_and_healed(tmp_path: Path) -> None:
     """Past the deadline both sides stop their engines; healed, they meet again without a container restart."""
-    report = rehearsed(tmp_path, TWO_NODES, "cut worker@0 for=8")
+    report = rehearsed(tmp_path, IN_OWN_VOLUME, "cut worker@0 for=8")
 
     assert ("", True) == (report.error, report.ok)
     assert 0 == restarts(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,27 @@ def test_rewriting(expected: str, text: str) -> None:
     """One string."""
     places = {"/lockstep": Path("/s/launch"), "/tmp": Path("/s/tmp"), "/tmp/deep": Path("/s/deep")}
 
-    assert expected == Mounts(places).rewrite(text)
+    assert expected == Mounts(places, Path("/s")).rewrite(text)
+
+
+def test_an_argument_is_the_same_in_all_pods(tmp_path: Path) -> None:
+    """It leads from where the container runs to the pod's own volume; what all pods see has one path anyway."""
+    pods = [tmp_path / name for name in ("leader", "worker")]
+    said = set()
+    for pod in pods:
+        (pod / "volumes" / "chat").mkdir(parents=True)
+        (pod / "volumes" / "chat" / "a.jinja").write_text(pod.name)
+        (pod / "1").mkdir()
+        mounts = Mounts({"/chat": pod / "volumes" / "chat", "/models": Path("/models")}, pod)
+        said.add(mounts.rewrite_argument("/chat/a.jinja /models/x"))
+    template, _, model = said.pop().partition(" ")
+    seen = [
+        subprocess.run(["cat", template], cwd=pod / "1", capture_output=True, text=True, check=True) for pod in pods
+    ]
+
+    assert not said
+    assert "/models/x" == model
+    assert ["leader", "worker"] == [each.stdout for each in seen]
 
 
 def test_config_map_with_items_and_modes(tmp_path: Path) -> None:

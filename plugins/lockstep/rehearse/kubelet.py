@@ -88,7 +88,9 @@ class Kubelet:
         }
         if "/tmp" in self.mounts.places:  # noqa: S108 - the name of the mount
             self.environment.setdefault("TMPDIR", str(self.mounts.places["/tmp"]))  # noqa: S108
-        self.argv = [self.mounts.rewrite(resolve(word, names)) for word in argv]
+        first = len(argv) - len(tree.words(self.spec, "args"))
+        self.argv = [self.mounts.rewrite(resolve(word, names)) for word in argv[:first]]
+        self.argv += [self.mounts.rewrite_argument(resolve(word, names)) for word in argv[first:]]
         self.ports = {
             tree.text(entry, "name"): int(tree.number(entry, "containerPort", default=0))
             for entry in tree.items(self.spec, "ports")

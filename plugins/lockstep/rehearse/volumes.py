@@ -1,8 +1,9 @@
 """A pod's volumes as folders, and the paths of its mounts rewritten to them.
 
-A process here sees this machine's own file system, so ``/lockstep/launch.sh`` in a command, an
-argument or a variable becomes ``<state>/pods/<pod>/launch/launch.sh``. This is the one place where
-that happens. A path that a program has built in stays what it is on this machine.
+A process here sees this machine's own file system, so ``/lockstep/launch.sh`` in a command or a
+variable becomes ``<state>/pods/<pod>/volumes/launch/launch.sh``. In an argument it is written as seen from
+where the container's processes run, for ranks whose arguments differ are no group. This is the one place
+where that happens. A path that a program has built in stays what it is on this machine.
 """
 
 from __future__ import annotations
@@ -28,9 +29,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mounts:
-    """Where a container's mount paths really are."""
+    """Where a container's mount paths really are.
+
+    Parameters
+    ----------
+    places : dict of str to Path
+        Mount path to folder.
+    pod : Path
+        The pod's folder. Its containers run in folders of it.
+    """
 
     places: dict[str, Path]
+    pod: Path
 
     def rewrite(self, text: str) -> str:
         """Return the text with every mount path in it replaced, the longest first.
@@ -38,11 +48,22 @@ class Mounts:
         A path counts where it begins a word (``/models``, ``--x=/models/a``, ``"/models"``) and ends
         at a slash or outside of a name; ``org/models`` and ``/modelsX`` stay.
         """
+        return self._replaced(text, str)
+
+    def rewrite_argument(self, text: str) -> str:
+        """Return the same for an argument, which has the same text in all pods: what is the pod's own is near by."""
+        return self._replaced(text, self._from_a_container)
+
+    def _from_a_container(self, place: Path) -> str:
+        own = place.is_relative_to(self.pod)
+        return f"/proc/self/cwd/../{place.relative_to(self.pod)}" if own else str(place)
+
+    def _replaced(self, text: str, write: Callable[[Path], str]) -> str:
         if not self.places:
             return text
         longest = sorted(self.places, key=len, reverse=True)
         found = re.compile(r"(?<![\w./~-])(" + "|".join(map(re.escape, longest)) + r")(?![\w.-])")
-        return found.sub(lambda match: str(self.places[match[1]]), text)
+        return found.sub(lambda match: write(self.places[match[1]]), text)
 
 
 class Volumes:
@@ -132,7 +153,7 @@ class Volumes:
             places[path] = self._places[name] / tree.text(mount, "subPath")
             if "subPath" in mount:
                 places[path].mkdir(parents=True, exist_ok=True)
-        return Mounts(places)
+        return Mounts(places, self._folder.parent)
 
 
 def write_projection(place: Path, files: dict[str, tuple[str, int]]) -> None:
