@@ -134,8 +134,15 @@ def run(script: str, folder: Path, **programs: str | None) -> subprocess.Complet
     )
 
 
+GIVEN = [
+    "kubectl patch node/one",
+    "kind load docker-image",
+    *(f"helm upgrade --install {it}" for it in ("lws", "kueue")),
+]
+
+
 def test_a_cluster_is_brought_up_to_date(tmp_path: Path) -> None:
-    """With one that is there nothing is created: GPUs, images and LeaderWorkerSet are given again."""
+    """With one that is there nothing is created: GPUs, images and controllers are given again."""
     done = run("up", tmp_path)
     called = (tmp_path / "called").read_text()
 
@@ -143,11 +150,7 @@ def test_a_cluster_is_brought_up_to_date(tmp_path: Path) -> None:
     assert f"ready: export KUBECONFIG={tmp_path}/.cache/lockstep/kind/kubeconfig" in done.stderr
     assert "kind create" not in called
     assert "kubectl wait --for=condition=Ready --timeout=180s node/one" in called
-    assert ["kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws"] == [
-        words
-        for words in ("kubectl patch node/one", "kind load docker-image", "helm upgrade --install lws")
-        if words in called
-    ]
+    assert GIVEN == [words for words in GIVEN if words in called]
 
 
 NO_CLUSTER = 'case "$*" in *create*) echo "port is taken" >&2; exit 1 ;; esac'
@@ -170,7 +173,8 @@ NO_CLUSTER = 'case "$*" in *create*) echo "port is taken" >&2; exit 1 ;; esac'
             MACHINE["kind"] + '; case "$1" in load) echo none such >&2; exit 1 ;; esac',
             id="image",
         ),
-        pytest.param("LeaderWorkerSet does not run", "helm", "exit 1", id="LeaderWorkerSet"),
+        pytest.param("lws does not run", "helm", "exit 1", id="LeaderWorkerSet"),
+        pytest.param("kueue does not run", "helm", 'case "$*" in *kueue*) exit 1 ;; esac', id="Kueue"),
     ],
 )
 def test_what_is_wrong_with_the_machine_is_said(words: str, program: str, body: str | None, tmp_path: Path) -> None:

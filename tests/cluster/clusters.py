@@ -39,6 +39,14 @@ def wanting(kind: str) -> str:
     return "" if shutil.which("openssl") else "openssl on PATH"
 
 
+def site(config: pytest.Config) -> Path | None:
+    """Find the file with the values of the cluster, which lie beneath those of every test."""
+    given = config.getoption("app_config_file_path") or VALUES.get(config.getoption("cluster_type"))
+    if given and not Path(given).is_file():
+        pytest.exit(f"--app-config-file-path: there is no file {given}", returncode=1)
+    return Path(given) if given else None
+
+
 @contextmanager
 def kubeconfig(kind: str, option: str | None) -> Iterator[Path | str]:
     """Give the kubeconfig of a cluster of a type; what was started for it is ended afterwards."""

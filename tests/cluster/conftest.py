@@ -8,7 +8,6 @@ import secrets
 import shutil
 import subprocess
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +20,7 @@ from tests.cluster.times import Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_helm_charts.clusters import Cluster
     from pytest_helm_charts.k8s.fixtures import NamespaceFactoryFunc
@@ -120,11 +120,7 @@ def real(simulated: bool) -> None:
 @pytest.fixture(scope="session")
 def site(pytestconfig: pytest.Config) -> Path | None:
     """Values of the cluster, beneath those of every test: ``--app-config-file-path``."""
-    kind = pytestconfig.getoption("cluster_type")
-    given = pytestconfig.getoption("app_config_file_path") or clusters.VALUES.get(kind)
-    if given and not Path(given).is_file():
-        pytest.exit(f"--app-config-file-path: there is no file {given}", returncode=1)
-    return Path(given) if given else None
+    return clusters.site(pytestconfig)
 
 
 @pytest.fixture(scope="session")

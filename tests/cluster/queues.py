@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.release import Manifest, Release
 
+OURS = "app.kubernetes.io/instance=queues"
 QUEUES = REPOSITORY / "charts" / "queues"
 
 
@@ -52,13 +53,13 @@ def queue_of(release: Release, gpus: int, queue: str = "serving") -> Iterator[st
 
 @contextmanager
 def queues_of(release: Release, **more: Manifest) -> Iterator[Release]:
-    """Install charts/queues with a queue for four simulated nodes; releases of the namespace go before it does."""
+    """Install charts/queues with a queue for any four nodes; releases of the namespace go before it does."""
     pool = {
         "gpusPerNode": 8,
         "cpusPerNode": 100,
         "memoryGiBPerNode": 1024,
         "devicesPerNode": {"rdma/hca_shared_devices_a": 1},
-        "nodeLabels": {"example.com/pool": "h200-8"},
+        "nodeLabels": {"kubernetes.io/os": "linux"},
     }
     serving = {"namespaces": [release.namespace], "nodes": {"h200": 4}}
     queues = replace(release, chart=QUEUES, name="queues")
@@ -72,7 +73,7 @@ def queues_of(release: Release, **more: Manifest) -> Iterator[Release]:
         eventually("the pods to go", lambda: not release.get("pods"))
         queues.uninstall()
         kinds = "topologies.kueue.x-k8s.io,clusterqueues,resourceflavors"
-        eventually("the queues to go", lambda: not release.cluster.kubectl(f"get {kinds}"))
+        eventually("the queues to go", lambda: not release.cluster.kubectl(f"get {kinds} --selector={OURS}"))
 
 
 def set_quota(release: Release, gpus: int) -> None:

@@ -27,11 +27,12 @@ def queue(release: Release) -> Iterator[str]:
         yield name
 
 
-def gang(queue: str) -> Manifest:
-    """Give a StatefulSet of two pods with 8 GPUs each."""
+def gang(queue: str, image: str) -> Manifest:
+    """Give a StatefulSet of two pods with 8 GPUs each, which do nothing."""
     container = {
         "name": "engine",
-        "image": "x",
+        "image": image,
+        "command": ["sleep", "600"],
         "resources": {"requests": {"cpu": "1", "nvidia.com/gpu": "8"}, "limits": {"nvidia.com/gpu": "8"}},
     }
     spec = {"containers": [container], "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}
@@ -51,7 +52,9 @@ def gang(queue: str) -> Manifest:
 
 def test_a_gang_waits_whole_and_starts_whole(release: Release, queue: str) -> None:
     """With quota for one of two pods none is placed; with quota for both they are."""
-    release.cluster.kubectl("create", std_input=json.dumps(gang(queue)), namespace=release.namespace)
+    release.cluster.kubectl(
+        "create", std_input=json.dumps(gang(queue, release.image("0.33.0"))), namespace=release.namespace
+    )
     eventually("two pods", lambda: len(release.get("pods")) == 2)
     waiting = calm("the pods", lambda: [pod["spec"].get("nodeName") for pod in release.get("pods")])
 

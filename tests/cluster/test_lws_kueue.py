@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.queues import queue_of
-from tests.cluster.release import Release, two_nodes
+from tests.cluster.release import two_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.cluster.release import Manifest
+    from tests.cluster.release import Manifest, Release
 
 pytestmark = pytest.mark.usefixtures("lws", "kueue")
 
@@ -62,7 +63,7 @@ def test_a_new_image_rolls_in_place(queued: Release, tmp_path: Path) -> None:
 
     with queued.recorded(tmp_path) as created:
         queued.apply(values(engine={"name": "vllm", "version": "0.32.0"}))
-        queued.ready(4, image="vllm/vllm-openai:v0.32.0")
+        queued.ready(4, image=queued.image("0.32.0"))
         queued.settled()
 
     assert 4 == len(created)
@@ -70,7 +71,7 @@ def test_a_new_image_rolls_in_place(queued: Release, tmp_path: Path) -> None:
 
 def test_the_longest_name_is_admitted(queued: Release) -> None:
     """Kueue puts the names of set and group into a label of each pod, which ends at 63 characters."""
-    longest = Release(queued.cluster, queued.namespace, queued.chart, "n" * 32)
+    longest = replace(queued, name="n" * 32)
     longest.apply(values())
     longest.ready(4)
     labels = {label for pod in longest.pods() for label in pod["metadata"]["labels"].values()}

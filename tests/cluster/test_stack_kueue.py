@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster import server
 from tests.cluster.queues import queue_of, set_quota
-from tests.cluster.release import Release, two_nodes
+from tests.cluster.release import two_nodes
 from tests.cluster.waiting import calm, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.cluster.release import Manifest
+    from tests.cluster.release import Manifest, Release
 
 pytestmark = pytest.mark.usefixtures("kueue")
 
@@ -145,7 +146,7 @@ def test_a_lost_pod_is_replaced_under_the_quota_of_its_group(queued: Release) ->
 
 def test_the_longest_name_is_admitted(queued: Release) -> None:
     """Kueue puts the name of the set into a label of each pod, which ends at 63 characters."""
-    longest = Release(queued.cluster, queued.namespace, queued.chart, "n" * 36)
+    longest = replace(queued, name="n" * 36)
     longest.apply(values())
     longest.ready(4)
     labels = {label for pod in longest.pods() for label in pod["metadata"]["labels"].values()}
