@@ -62,7 +62,7 @@ def queues_of(release: Release, **more: Manifest) -> Iterator[Release]:
         "nodeLabels": {"kubernetes.io/os": "linux"},
     }
     serving = {"namespaces": [release.namespace], "nodes": {"h200": 4}}
-    queues = replace(release, chart=QUEUES, name="queues")
+    queues = replace(release, chart=QUEUES, name="queues", site=None)
     queues.apply({"manager": "kueue", "pools": {"h200": pool}, "queues": {"serving": serving}, **more})
     try:
         yield queues
