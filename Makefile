@@ -13,11 +13,11 @@ TWO := -n 2 --dist loadfile --no-loadscope-reorder
 SIM := PYTHONPATH="$(CURDIR)" $(BIN)/python -m ci.sim
 KIND := PATH="$(CURDIR)/$(BIN):$$PATH" ci/kind
 
-.PHONY: help setup demo demo-real demo-kind demo-gitops test test-engine test-sim test-gitops test-kind test-gpu lint engine-cpu sim sim-build \
-	sim-down kind kind-down format clean
+.PHONY: help setup demo demo-real demo-kind demo-gitops test test-engine test-sim test-gitops test-kind test-gitops-kind test-gpu \
+	lint engine-cpu sim sim-build sim-down kind kind-down format clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv with lockstep, helm and what the tests need
 
@@ -68,7 +68,7 @@ test-gitops: sim-build ## Run the GitOps suite: commits through a real Argo CD, 
 demo-gitops: sim-build ## Commit a model, watch Argo CD bring it up, commit a wrong layout and see it refused
 	@PYTHONPATH="$(CURDIR)" $(BIN)/python ci/demo_gitops.py
 
-kind: $(READY) ## Make a kind cluster: GPUs on paper, LeaderWorkerSet, the stand-in's image (Docker and kind)
+kind: $(READY) ## Make a kind cluster: GPUs on paper, LeaderWorkerSet, Kueue, the stand-in's image (Docker and kind)
 	@$(KIND)/up
 
 kind-down: $(READY) ## Delete the kind cluster
@@ -76,6 +76,10 @@ kind-down: $(READY) ## Delete the kind cluster
 
 test-kind: kind ## Run the cluster suite on the kind cluster: real pods
 	@$(BIN)/python -m pytest tests/cluster --cluster-type kind --timeout 900 $(ARGS)
+
+test-gitops-kind: kind ## Run the GitOps suite on the kind cluster, with an Argo CD in it
+	@$(KIND)/argocd
+	@$(BIN)/python -m pytest tests/gitops --cluster-type kind --timeout 1200 $(ARGS)
 
 demo-kind: kind ## Form a group of real pods on the kind cluster, lose a rank, and see it come back
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash -c 'source ci/kind/settings.sh && exec env PYTHONPATH=. python -m ci.kind.demo'
@@ -91,7 +95,7 @@ lint: $(READY) ## Run every linter and drift check
 
 format: $(READY) ## Let ruff and shfmt rewrite what they can
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
-	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/actionlint ci/ct ci/kind/up ci/kind/down .ci/run)
+	@$(BIN)/shfmt -w -i 2 -ci $$(git ls-files '*.sh' ci/run ci/lint ci/actionlint ci/ct ci/kind/up ci/kind/argocd ci/kind/down .ci/run)
 
 clean: ## Remove .venv and caches of this checkout
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

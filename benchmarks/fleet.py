@@ -24,7 +24,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ci.sim import nodes
-from ci.sim.api import Api
+from ci.sim.api import Api, administrator
 from ci.sim.build import built
 from ci.sim.cluster import Cluster
 from ci.sim.component import CORE, load
@@ -150,7 +150,7 @@ def main() -> None:
             f"{count} nodes Ready {cluster.state['seconds']} s after nothing; load {os.getloadavg()[1]:.1f}\n",
             flush=True,
         )
-        with closing(Api(cluster.state["ports"]["kube-apiserver"], cluster.folder / "pki")) as api:
+        with closing(Api(administrator(cluster.state["ports"]["kube-apiserver"], cluster.folder / "pki"))) as api:
             api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
             queue(api, groups)
             fleet = Fleet(cluster, api, groups)

@@ -22,12 +22,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from ci.gitops.argocd import health, sync
+from ci.gitops.fleet import Fleet
+from ci.gitops.simulated import Simulated
 from ci.sim import nodes
-from ci.sim.argocd import health, sync
 from ci.sim.build import built
 from ci.sim.cluster import Cluster
 from ci.sim.component import CORE, Component, load
-from ci.sim.fleet import Fleet
 
 LIMIT = 3600.0  # seconds
 # As the simulated cluster has it, and as Argo CD does by default.
@@ -136,7 +137,7 @@ def main() -> None:
         )
         print(f"cluster with Argo CD up after {cluster.state['seconds']} s, load {os.getloadavg()[0]:.1f}")
         with tempfile.TemporaryDirectory() as folder:
-            fleet = Fleet(cluster, Path(folder) / "platform")
+            fleet = Fleet(Simulated(cluster), Path(folder) / "platform")
             began = time.monotonic()
             fleet.bootstrap()
             while sync(fleet.argocd.applications().get("root", {})) != "Synced":

@@ -9,16 +9,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ci.gitops.argocd import health, messages, sync
+from ci.gitops.fleet import Fleet
+from ci.gitops.simulated import Simulated
 from ci.sim import nodes
-from ci.sim.argocd import health, messages, sync
 from ci.sim.build import built
 from ci.sim.cluster import Cluster, ClusterError
 from ci.sim.component import CORE, load
-from ci.sim.fleet import Fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+CLUSTER = "demo-gitops"
 NAME = "deepseek-r1"
 APPLICATION = f"local.{NAME}"
 LIMIT = 180.0  # seconds for one step
@@ -55,7 +57,7 @@ def watch(fleet: Fleet, application: str, done: Callable[[dict[str, Any]], bool]
         if done(found):
             return
         time.sleep(0.2)
-    sys.exit(f"demo: nothing more came within {LIMIT:.0f} s; the logs are in {fleet.argocd.cluster.folder / 'logs'}")
+    sys.exit(f"demo: nothing more came within {LIMIT:.0f} s; the logs are in {Cluster(CLUSTER).folder / 'logs'}")
 
 
 def show(fleet: Fleet) -> None:
@@ -99,14 +101,14 @@ def main() -> None:
     if missing := [name for name, folder in folders.items() if not folder]:
         sys.exit(f"demo: not built yet: {', '.join(missing)}; python -m ci.sim build {' '.join(missing)}")
     say("A simulated cluster with LeaderWorkerSet and Argo CD, as processes on this machine")
-    cluster = Cluster("demo-gitops")
+    cluster = Cluster(CLUSTER)
     parts = {name: (components[name], folder) for name, folder in folders.items() if folder}
     kind = nodes.read(nodes.preset("accelerators", "h200-8"), nodes.preset("fabrics", "infiniband"))
     try:
         cluster.up(parts, kind, 4)
         print(f"  up after {cluster.state['seconds']} s; KUBECONFIG={cluster.kubeconfig}")
         with tempfile.TemporaryDirectory() as folder:
-            show(Fleet(cluster, Path(folder)))
+            show(Fleet(Simulated(cluster), Path(folder)))
     except (ClusterError, KeyboardInterrupt) as stopped:
         sys.exit(f"demo: {stopped or 'stopped'}")
     finally:

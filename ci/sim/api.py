@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 TRIES = 30
@@ -25,13 +26,28 @@ class NotFoundError(ApiError):
     """There is no such object."""
 
 
-class Api:
-    """One connection, as the administrator."""
+def administrator(port: int, pki: Path) -> http.client.HTTPConnection:
+    """Connect to the API server of a simulated cluster with the certificate of its administrator."""
+    tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    return http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=30)
 
-    def __init__(self, port: int, pki: Path) -> None:
-        self.tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        self.tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        self.connection = http.client.HTTPSConnection("127.0.0.1", port, context=self.tls, timeout=30)
+
+class Api:
+    """An API server behind one connection.
+
+    Parameters
+    ----------
+    prefix, headers
+        In front of every path, and with every request.
+    """
+
+    def __init__(
+        self, connection: http.client.HTTPConnection, prefix: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.connection = connection
+        self.prefix = prefix
+        self.headers = {"Accept": "application/json", **(headers or {})}
 
     def close(self) -> None:
         """End the connection."""
@@ -47,9 +63,9 @@ class Api:
         ApiError
             The answer is an error; NotFoundError if there is no such object.
         """
-        headers = {"Content-Type": content, "Accept": "application/json"}
+        headers = {**self.headers, "Content-Type": content}
         for _ in range(TRIES):
-            self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            self.connection.request(method, self.prefix + path, json.dumps(body) if body is not None else None, headers)
             response = self.connection.getresponse()
             text = response.read()
             if response.status != http.client.TOO_MANY_REQUESTS:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ci.sim import chart, nodes, pki, ports, process
-from ci.sim.api import Api
+from ci.sim.api import Api, administrator
 from ci.sim.component import fill
 from ci.sim.folders import CLUSTERS, SOURCE, program
 from ci.sim.ready import answers, true_conditions, untainted
@@ -130,7 +130,7 @@ class Cluster:
         for component, binaries in components.values():
             if not component.namespace:
                 self.run(component, binaries, names)
-        with closing(Api(port["kube-apiserver"], self.folder / "pki")) as api:
+        with closing(Api(administrator(port["kube-apiserver"], self.folder / "pki"))) as api:
             for node in nodes.build(kind, count):
                 api.create("/api/v1/nodes", node)
             self.extend(api, [pair for pair in components.values() if pair[0].namespace], names)

@@ -44,6 +44,25 @@ def test_the_image_has_the_version_that_the_chart_names() -> None:
     assert f"v{named}" in tags[1].split()
 
 
+@pytest.mark.parametrize("addon", ["lws", "kueue"])
+def test_a_controller_is_the_one_that_argo_cd_would_install(addon: str) -> None:
+    """Its values come from there as well."""
+    pinned = yaml.safe_load((ROOT / "argocd" / "addons" / addon / "addon.yaml").read_text(encoding="utf-8"))
+    settings = (KIND / "settings.sh").read_text(encoding="utf-8")
+
+    assert f"{addon.upper()}_CHART:-oci://{pinned['repository']}/{pinned['chart']}}}" in settings
+    assert f"{addon.upper()}_VERSION-{pinned['version']}}}" in settings
+
+
+def test_argo_cd_is_the_one_that_the_simulated_cluster_runs() -> None:
+    """The suite is one."""
+    modules = (ROOT / "ci" / "sim" / "tools" / "argocd" / "go.mod").read_text(encoding="utf-8")
+    version = re.search(r"argoproj/argo-cd/v3 (v[\d.]+)", modules)
+
+    assert version is not None
+    assert f"argo-cd/{version[1]}/manifests/install.yaml" in (KIND / "settings.sh").read_text(encoding="utf-8")
+
+
 def test_nodes_lie_in_the_racks_and_blocks_that_the_chart_means() -> None:
     """Three groups of two nodes fit, which the suite needs, each into a rack."""
     labels = yaml.safe_load((CHART / "files" / "owned.yaml").read_text(encoding="utf-8"))["topology"]
@@ -185,6 +204,32 @@ def test_what_is_wrong_with_the_machine_is_said(words: str, program: str, body: 
     assert words in done.stderr
     assert done.stderr.splitlines()[-1].startswith("kind: ")
     assert "ready:" not in done.stderr
+
+
+def test_argo_cd_is_installed_without_what_a_killed_run_left(tmp_path: Path) -> None:
+    """Its sets and Applications go first: they follow a repository that is no more."""
+    done = run("argocd", tmp_path, sed="")
+    called = (tmp_path / "called").read_text()
+
+    assert (0, "kind: Argo CD runs") == (done.returncode, done.stderr.splitlines()[-1])
+    assert 0 < called.index("delete applicationsets,applications --all") < called.index("apply --server-side")
+    assert "delete deployment argocd-dex-server argocd-notifications-controller" in called
+
+
+@pytest.mark.parametrize(
+    ("words", "program", "body"),
+    [
+        pytest.param("there is no cluster lockstep: make kind", "kind", "", id="no cluster"),
+        pytest.param("ARGOCD_MANIFEST names another file", "sed", "exit 1", id="no manifest"),
+        pytest.param("Argo CD does not run", "kubectl", 'case "$*" in *status*) exit 1 ;; esac', id="not Ready"),
+    ],
+)
+def test_what_keeps_argo_cd_away_is_said(words: str, program: str, body: str, tmp_path: Path) -> None:
+    """The last line says it."""
+    done = run("argocd", tmp_path, **{"sed": "", program: body})
+
+    assert 1 == done.returncode
+    assert words in done.stderr.splitlines()[-1]
 
 
 def test_deleting_needs_docker_to_answer(tmp_path: Path) -> None:

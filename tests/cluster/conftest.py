@@ -85,6 +85,13 @@ def definitions(kube_cluster: Cluster, pytestconfig: pytest.Config) -> Iterator[
         yield
 
 
+@pytest.fixture
+def cluster_wide(pytestconfig: pytest.Config) -> None:
+    """Skip where objects of the whole cluster may be somebody's."""
+    if pytestconfig.getoption("cluster_type") == "existing":
+        pytest.skip("makes queues of its own for the whole cluster: --cluster-type sim or kind")
+
+
 @pytest.fixture(scope="module")
 def simulated(kube_cluster: Cluster) -> bool:
     """Whether the pods of this cluster are simulated, so that annotations make them slow or broken."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.release import Manifest, Release
 
-OURS = "app.kubernetes.io/instance=queues"
+SELECTOR = "app.kubernetes.io/instance=queues"
 QUEUES = REPOSITORY / "charts" / "queues"
 
 
@@ -73,7 +73,7 @@ def queues_of(release: Release, **more: Manifest) -> Iterator[Release]:
         eventually("the pods to go", lambda: not release.get("pods"))
         queues.uninstall()
         kinds = "topologies.kueue.x-k8s.io,clusterqueues,resourceflavors"
-        eventually("the queues to go", lambda: not release.cluster.kubectl(f"get {kinds} --selector={OURS}"))
+        eventually("the queues to go", lambda: not release.cluster.kubectl(f"get {kinds} --selector={SELECTOR}"))
 
 
 def set_quota(release: Release, gpus: int) -> None:

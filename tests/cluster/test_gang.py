@@ -73,6 +73,7 @@ def test_freed_quota_admits_the_group_that_waits(release: Release, stack: str) -
     assert {} == waiting
 
 
+@pytest.mark.usefixtures("cluster_wide")
 def test_priority_preempts_a_whole_group_and_no_other(release: Release, stack: str) -> None:
     """A serving group takes the place of one group of a batch release that fills the queue; the other runs on."""
     urgent = replace(release, name="urgent")

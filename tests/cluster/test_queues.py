@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.release import Release
 
-pytestmark = pytest.mark.usefixtures("kueue", "lws")
-
+pytestmark = pytest.mark.usefixtures("kueue", "lws", "cluster_wide")
 
 # Labels of the simulated nodes, and of those of ci/kind/cluster.yaml.
 RACKS = ("example.com/rack", "lockstep/rack")

@@ -5,30 +5,48 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ci.sim.argocd import Health, health, messages, sync
-from ci.sim.fleet import DEPLOYMENTS
+from ci.gitops.argocd import Health, health, messages, sync
+from ci.gitops.fleet import DEPLOYMENTS
 
 from tests.cluster.release import Release
 from tests.cluster.waiting import eventually
 
 if TYPE_CHECKING:
-    from ci.sim.fleet import Fleet
+    from ci.gitops.fleet import Fleet
     from pytest_helm_charts.clusters import Cluster
 
     from tests.cluster.release import Manifest
 
-PRESETS = ("accelerators/h200-8", "fabrics/infiniband")
+# Simulated pods take a while to be Ready; real ones do anyway.
+SLOW = {"annotations": {"sim/ready-delay": "3s"}}
+# Pods that no node takes: their group never becomes Ready.
+SICK = {"nodeSelector": {"kubernetes.io/hostname": "nowhere"}}
 
 
 @dataclass
 class Model:
-    """One deployment: a folder in the repository, an Application, a release in a namespace of its own."""
+    """One deployment: a folder in the repository, an Application, a release in a namespace of its own.
+
+    Attributes
+    ----------
+    presets, site
+        Files of the repository's ``values/`` beneath its values: for what it needs, and for the cluster it runs on.
+    config
+        More of its ``config.yaml``.
+    """
 
     fleet: Fleet
     cluster: Cluster
     name: str
     destination: str = "local"
+    presets: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; two destinations may be one cluster."""
+        return f"serving-{self.destination}-{self.name}"
 
     @property
     def folder(self) -> str:
@@ -43,11 +61,11 @@ class Model:
     @property
     def release(self) -> Release:
         """What runs in its cluster."""
-        return Release(self.cluster, f"serving-{self.name}", name=self.name)
+        return Release(self.cluster, self.namespace, name=self.name)
 
     def write(self, values: Manifest) -> None:
         """Write its two files without a commit."""
-        config = {"chart": "HEAD", "namespace": f"serving-{self.name}", "presets": list(PRESETS), **self.config}
+        config = {"chart": "HEAD", "namespace": self.namespace, "presets": [*self.presets, *self.site], **self.config}
         self.fleet.deploy(self.destination, self.name, config, values)
 
     def commit(self, values: Manifest) -> str:
@@ -86,8 +104,9 @@ class Model:
         return [each for each in self.fleet.argocd.tree(self.application) if not kind or each.kind == kind]
 
     def clear(self) -> None:
-        """Take everything of it away without waiting."""
+        """Take everything of it away; its Application would make the namespace again."""
         if (self.fleet.repository.folder / self.folder).is_dir():
             self.fleet.repository.remove(self.folder)
             self.fleet.push(f"Remove {self.name}")
-        self.cluster.kubectl(f"delete namespace serving-{self.name} --ignore-not-found --wait=false", output_format="")
+            eventually(f"{self.application} to go", lambda: not self.look())
+        self.cluster.kubectl(f"delete namespace {self.namespace} --ignore-not-found --wait=false", output_format="")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cluster.queues import queue_of
 from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
@@ -43,9 +45,10 @@ def test_restart_replaces_every_group_once(model: Model, tmp_path: Path) -> None
     assert after == model.release.settled()
 
 
+@pytest.mark.usefixtures("kueue")
 def test_evict_and_admit_take_one_group_out_and_back(model: Model) -> None:
     """Kueue gates the pods of that group, gives its GPUs to others, and lets it in again when it is told to."""
-    model.config["presets"] = []  # the queue has quota for GPUs and nothing else
+    model.presets = ()  # the queue has quota for GPUs and nothing else
     model.cluster.kubectl(f"create namespace {model.release.namespace}", output_format="")
     with queue_of(model.release, 32):
         model.until("Healthy", revision=model.commit(two_nodes(replicas=2, queue={"manager": "kueue"})))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ci.sim.argocd import messages
+from ci.gitops.argocd import messages
 
 from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
+from tests.gitops.model import SLOW
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.gitops.model import Model
-
-SLOW = {"annotations": {"sim/ready-delay": "3s"}}
 
 
 def test_a_commit_becomes_a_running_group(model: Model) -> None:
@@ -85,8 +84,9 @@ def test_drift_is_mended(model: Model) -> None:
 
     eventually("Git's state", mended)
     model.until("Healthy")
+    eventually("the second group to go", lambda: len(model.release.pods()) == 2)
 
-    assert before == model.release.settled()  # the second group's pods take a while to go
+    assert before == model.release.settled()
 
 
 def test_replicas_of_an_autoscaler_are_left_alone(model: Model) -> None:
@@ -112,7 +112,7 @@ def scale(model: Model) -> int:
 def scale_as_autoscaler(model: Model, groups: int) -> None:
     """Set the replicas as kube-controller-manager does for a HorizontalPodAutoscaler."""
     path = f"/apis/leaderworkerset.x-k8s.io/v1/namespaces/{model.release.namespace}/leaderworkersets/{model.name}/scale"
-    with model.fleet.argocd.api() as api:
+    with model.fleet.argocd.hub.api() as api:
         api.merge(f"{path}?fieldManager=kube-controller-manager", {"spec": {"replicas": groups}})
 
 

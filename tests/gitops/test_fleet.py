@@ -7,62 +7,71 @@ import secrets
 from typing import TYPE_CHECKING
 
 import pytest
-from ci.sim.argocd import register
+import yaml
+from ci.gitops.real import Real
+from ci.gitops.simulated import secret
 from pytest_helm_charts.clusters import ExistingCluster
 
 from tests.cluster import clusters
 from tests.cluster.release import images, is_ready, two_nodes
 from tests.cluster.waiting import eventually
-from tests.gitops.model import Model
+from tests.gitops.model import SICK, SLOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from ci.sim.cluster import Cluster as Simulated
-    from ci.sim.fleet import Fleet
-    from pytest_helm_charts.clusters import Cluster
+    from ci.gitops.fleet import Fleet
+    from ci.gitops.hub import Hub
+    from pytest_helm_charts.clusters import Cluster as Connected
+
+    from tests.gitops.model import Model
 
 PRESET = "values/models/shared.yaml"
+OLD, NEW = "0.32.0", "0.33.0"
+
+
+FOLLOWS = {"lockstep/ring": "fleet"}
 
 
 @pytest.fixture(scope="module")
-def other() -> Iterator[Simulated]:
-    """Start a second cluster, without Argo CD."""
+def east(fleet: Fleet, hub: Hub, kube_cluster: Connected) -> Iterator[Connected]:
+    """Register a second cluster in the ring that follows the canaries; with real pods it is the first once more."""
+    if isinstance(hub, Real):
+        fleet.argocd.register(hub.alias("east", FOLLOWS))
+        yield kube_cluster
+        hub.run("delete", "secret/east")
+        return
     cluster = clusters.start_simulated(f"test-{os.getpid()}-east", ("lws",))
-    yield cluster
-    cluster.down()
-
-
-@pytest.fixture(scope="module")
-def east(fleet: Fleet, other: Simulated) -> Iterator[Cluster]:
-    """Register it in the ring that follows the canaries."""
-    register(fleet.argocd, other, "east", {"lockstep/ring": "fleet"})
-    connection = ExistingCluster(str(other.kubeconfig))
+    fleet.argocd.register(secret(cluster, "east", FOLLOWS))
+    connection = ExistingCluster(str(cluster.kubeconfig))
     connection.create()
     yield connection
     connection.destroy()
+    cluster.down()
 
 
 @pytest.fixture
-def pair(fleet: Fleet, kube_cluster: Cluster, east: Cluster) -> Iterator[tuple[Model, Model]]:
+def pair(fleet: Fleet, make: Callable[..., Model], east: Connected) -> Iterator[tuple[Model, Model]]:
     """Give one release on both clusters, above a preset that they share: the canary's and the other's."""
     name = f"pair-{secrets.token_hex(2)}"
-    presets = {"presets": ["accelerators/h200-8", "fabrics/infiniband", "models/shared"]}
-    canary, follower = (Model(fleet, kube_cluster, name, "local", presets), Model(fleet, east, name, "east", presets))
-    fleet.repository.write(PRESET, preset("1"))
+    canary, follower = make(name), make(name, east, "east")
+    canary.presets = follower.presets = (*canary.presets, "models/shared")
+    fleet.repository.write(PRESET, preset(OLD))
     canary.write(two_nodes())
     follower.write(two_nodes())
-    revision = fleet.push("Serve on both")
-    canary.until("Healthy", revision=revision)
-    follower.until("Healthy", revision=revision)
-    yield canary, follower
-    canary.clear()
-    follower.clear()
+    try:
+        revision = fleet.push("Serve on both")
+        canary.until("Healthy", revision=revision)
+        follower.until("Healthy", revision=revision)
+        yield canary, follower
+    finally:
+        canary.clear()
+        follower.clear()
 
 
 def preset(version: str) -> str:
     """Text of the preset that both share; its pods take a while to be Ready."""
-    return f'engine: {{image: {{tag: "{version}"}}}}\npod: {{annotations: {{sim/ready-delay: 3s}}}}\n'
+    return yaml.safe_dump({"engine": {"version": version}, "pod": SLOW})
 
 
 def versions(model: Model) -> set[str]:
@@ -75,14 +84,18 @@ def steps(*models: Model) -> tuple[str, ...]:
     return tuple(model.fleet.argocd.step(model.application) for model in models)
 
 
-def test_a_secret_and_a_folder_bring_a_model_to_another_cluster(fleet: Fleet, east: Cluster) -> None:
+def test_a_secret_and_a_folder_bring_a_model_to_another_cluster(
+    hub: Hub, make: Callable[..., Model], east: Connected
+) -> None:
     """Its pods run there, and nothing of it here."""
-    model = Model(fleet, east, f"there-{secrets.token_hex(2)}", "east")
+    if isinstance(hub, Real):
+        pytest.skip("needs a second cluster: --cluster-type sim")
+    model = make(f"there-{secrets.token_hex(2)}", east, "east")
 
     model.until("Healthy", revision=model.commit(two_nodes()))
 
     assert 2 == len(model.release.ready(2))
-    with fleet.argocd.api() as api:
+    with hub.api() as api:
         namespaces = {item["metadata"]["name"] for item in api.get("/api/v1/namespaces")["items"]}
     assert model.release.namespace not in namespaces
     model.clear()
@@ -97,19 +110,19 @@ def test_a_sick_canary_holds_the_others_back_until_it_is_well(pair: tuple[Model,
     canary, follower = pair
     before = follower.release.uids()
 
-    canary.commit(two_nodes(pod={"annotations": {"sim/not-ready": "true"}}))
+    canary.commit(two_nodes(pod=SICK))
     eventually("the canary to be sick", lambda: ("Progressing", "Healthy") == steps(canary, follower))
-    canary.fleet.repository.write(PRESET, preset("2"))
+    canary.fleet.repository.write(PRESET, preset(NEW))
     canary.fleet.push("Bump the preset")
-    eventually("the canary to roll", lambda: {"2"} == versions(canary))
+    eventually("the canary to roll", lambda: {f"v{NEW}"} == versions(canary))
     eventually("the follower's turn to wait", lambda: ("Progressing", "Waiting") == steps(canary, follower))
     held = follower.release.settled()
     canary.commit(two_nodes())
-    eventually("the follower to roll", lambda: "2" in versions(follower))
+    eventually("the follower to roll", lambda: f"v{NEW}" in versions(follower))
     well = [is_ready(pod) for pod in canary.release.pods()]
     follower.until("Healthy")
     follower.release.ready(2)
 
     assert before == held
     assert [True, True] == well
-    assert {"2"} == versions(follower)
+    assert {f"v{NEW}"} == versions(follower)

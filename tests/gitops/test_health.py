@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cluster.queues import queue_of, set_quota
 from tests.cluster.release import two_nodes
 from tests.cluster.waiting import eventually
+from tests.gitops.model import SICK, SLOW
 
 if TYPE_CHECKING:
     from tests.gitops.model import Model
@@ -14,9 +17,10 @@ if TYPE_CHECKING:
 QUEUED = {"queue": {"manager": "kueue"}}
 
 
+@pytest.mark.usefixtures("kueue")
 def test_a_group_that_waits_for_quota_is_progressing_with_the_reason(model: Model) -> None:
     """Kueue's own words stand beside the Workload; when the quota comes the Application becomes Healthy."""
-    model.config["presets"] = []  # the queue has quota for GPUs and nothing else
+    model.presets = ()  # the queue has quota for GPUs and nothing else
     model.cluster.kubectl(f"create namespace {model.release.namespace}", output_format="")
     with queue_of(model.release, 8):
         revision = model.commit(two_nodes(**QUEUED))
@@ -34,22 +38,22 @@ def test_a_group_that_waits_for_quota_is_progressing_with_the_reason(model: Mode
 def test_a_group_that_does_not_come_up_is_degraded_with_the_reason(model: Model) -> None:
     """Longer than its startup probe gives it and half of that again; the message says since when."""
     probe = {"startup": {"periodSeconds": 1, "failureThreshold": 4}}
-    sick = {"annotations": {"sim/not-ready": "true"}, "probes": probe}
 
-    model.until("Degraded", revision=model.commit(two_nodes(pod=sick)))
+    model.until("Degraded", revision=model.commit(two_nodes(pod={"probes": probe, **SICK})))
     health, reason = model.verdict("LeaderWorkerSet")
-    model.until("Healthy", revision=model.commit(two_nodes(pod={"probes": probe})))
+    model.until("Healthy", revision=model.commit(two_nodes()))
 
     assert "Degraded" == health
     assert reason.startswith("0 of 1 groups are Ready, since ")
 
 
 def test_a_lost_rank_shows_until_the_group_is_back(model: Model) -> None:
-    """One pod that is not Ready makes the group, and so the Application, Progressing."""
-    model.until("Healthy", revision=model.commit(two_nodes()))
+    """One pod that goes makes the group, and so the Application, Progressing until another is Ready in its place."""
+    model.until("Healthy", revision=model.commit(two_nodes(pod=SLOW)))
+    before = model.release.uids()
 
-    model.release.annotate(f"{model.name}-0", "sim/not-ready=true")
+    model.release.delete_pod(f"{model.name}-0-1")
     model.until("Progressing")
-    model.release.annotate(f"{model.name}-0", "sim/not-ready-")
-
     model.until("Healthy")
+
+    assert before[f"{model.name}-0-1"] not in model.release.uids().values()

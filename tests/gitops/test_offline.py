@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
+from ci.sim.api import NotFoundError
 
 from lockstep.gitops import fleet as offline
 from tests.cluster.release import two_nodes
@@ -15,7 +17,7 @@ from tests.cluster.waiting import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ci.sim.fleet import Fleet
+    from ci.gitops.fleet import Fleet
 
     from lockstep.gitops.applications import Application
     from tests.cluster.release import Manifest
@@ -35,6 +37,7 @@ GHOST = {
     "stringData": {"name": "ghost", "server": "https://127.0.0.1:9", "config": "{}"},
 }
 CONFIG = {"chart": "HEAD", "namespace": "serving-ghost", "presets": ["accelerators/h200-8", "fabrics/infiniband"]}
+NOBODY = two_nodes(replicas=0)  # its Applications are looked at, not its pods
 ROWS = """
 - {name: a, count: 1, deep: {on: true, big: 1000000, half: 0.5}, none: null, list: [1, x]}
 - {name: b, count: 2}
@@ -93,8 +96,8 @@ def committed(fleet: Fleet) -> Iterator[Fleet]:
     write("argocd/clusters/ghost.yaml", yaml.safe_dump(GHOST))
     write("argocd/queues/ghost/config.yaml", yaml.safe_dump({"chart": "HEAD", "namespace": "queues"}))
     write("argocd/queues/ghost/values.yaml", "{}\n")
-    fleet.deploy("ghost", "kept", CONFIG, two_nodes())
-    fleet.deploy("local", name, {**CONFIG, "onRemoval": "delete"}, two_nodes())
+    fleet.deploy("ghost", "kept", CONFIG, NOBODY)
+    fleet.deploy("local", name, {**CONFIG, "onRemoval": "delete"}, NOBODY)
     for folder in ("a", "b"):
         write(f"every/{folder}/rows.yaml", ROWS.replace("name: ", f"name: {folder}"))
     for kind, generator in EVERY.items():
@@ -107,6 +110,8 @@ def committed(fleet: Fleet) -> Iterator[Fleet]:
         fleet.repository.remove(path)
     fleet.repository.remove(f"argocd/deployments/local/{name}")
     fleet.push("Take it back")
+    with fleet.argocd.hub.api() as api, suppress(NotFoundError):
+        api.call("DELETE", f"/api/v1/namespaces/{CONFIG['namespace']}")
 
 
 def every(kind: str, generator: Manifest) -> Manifest:

@@ -1,4 +1,4 @@
-"""A fleet of one simulated cluster: Argo CD bootstrapped from a fork of this repository, as argocd/README.md says."""
+"""A fleet of one cluster: Argo CD bootstrapped from a fork of this repository, as argocd/README.md says."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from ci.gitops.argocd import ArgoCD
+from ci.gitops.repository import Repository
 from ci.sim.api import NotFoundError
-from ci.sim.argocd import ArgoCD
 from ci.sim.folders import REPOSITORY
-from ci.sim.repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ci.sim.cluster import Cluster
+    from ci.gitops.hub import Hub
 
 DEPLOYMENTS = "argocd/deployments"
 
@@ -23,9 +23,9 @@ DEPLOYMENTS = "argocd/deployments"
 class Fleet:
     """Argo CD in a cluster, and the repository that it follows, cloned in ``folder``."""
 
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
-        self.argocd = ArgoCD(cluster)
-        self.repository = Repository(cluster, "platform", folder)
+    def __init__(self, hub: Hub, folder: Path) -> None:
+        self.argocd = ArgoCD(hub)
+        self.repository = Repository(hub, "platform", folder)
 
     def bootstrap(self) -> None:
         """Fork this repository without its models, and apply the one object that is applied by hand."""
@@ -33,7 +33,7 @@ class Fleet:
             shutil.copytree(REPOSITORY / part, self.repository.folder / part)
         for part in ("deployments", "queues"):
             self.repository.remove(f"argocd/{part}")
-        # The controllers of a simulated cluster are processes; their charts would have to be downloaded.
+        # The controllers are there: as processes of a simulated cluster, or put there before Argo CD.
         secret = self.read("argocd/clusters/local.yaml")
         labels = secret["metadata"]["labels"]
         secret["metadata"]["labels"] = {name: "false" if text == "true" else text for name, text in labels.items()}
@@ -44,6 +44,10 @@ class Fleet:
         self.repository.write("argocd/bootstrap/root.yaml", yaml.safe_dump(root))
         self.repository.push("Fork")
         self.argocd.create(root)
+
+    def clear(self) -> None:
+        """Have Argo CD take back all that followed from that object, but the lines in its own ConfigMap."""
+        self.argocd.remove("root")
 
     def read(self, path: str) -> dict[str, Any]:
         """Read a file of one YAML document in the clone."""

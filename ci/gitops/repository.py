@@ -9,28 +9,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ci.sim.cluster import Cluster
+    from ci.gitops.hub import Hub
 
-# Whatever the person's own configuration says.
-IDENTITY = ("-c", "user.name=sim", "-c", "user.email=sim@lockstep.invalid", "-c", "commit.gpgsign=false")
+# Whatever the person's own configuration says. A push may go through a program.
+OPTIONS = ("user.name=sim", "user.email=sim@lockstep.invalid", "commit.gpgsign=false", "protocol.ext.allow=always")
 
 
 class Repository:
-    """An empty repository of a running cluster with Argo CD, and a clone of it in ``folder``."""
+    """An empty repository of a cluster with Argo CD, and a clone of it in ``folder``."""
 
-    def __init__(self, cluster: Cluster, name: str, folder: Path) -> None:
+    def __init__(self, hub: Hub, name: str, folder: Path) -> None:
         self.folder = folder
-        self.url = f"git://127.0.0.1:{cluster.state['ports']['git']}/{name}.git"
-        subprocess.run(
-            ["git", "init", "--quiet", "--bare", "--initial-branch=main", cluster.folder / "git" / f"{name}.git"],
-            check=True,
-        )
+        remote, self.url = hub.serve(name)
         subprocess.run(["git", "init", "--quiet", "--initial-branch=main", folder], check=True)
-        self.git("remote", "add", "origin", self.url)
+        self.git("remote", "add", "origin", remote)
 
     def git(self, *words: str) -> str:
         """Run git in the clone and return what it prints."""
-        command = ["git", *IDENTITY, *words]
+        command = ["git", *(word for option in OPTIONS for word in ("-c", option)), *words]
         return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
 
     def write(self, path: str, text: str) -> None:
