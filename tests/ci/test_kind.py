@@ -206,13 +206,25 @@ def test_what_is_wrong_with_the_machine_is_said(words: str, program: str, body: 
     assert "ready:" not in done.stderr
 
 
+LEFT = 'case "$*" in *"get app"*) echo application.argoproj.io/root ;; *"get names"*) echo namespace/serving-x ;; esac'
+FORGOTTEN = (
+    "delete deployments,statefulsets --all",
+    "patch application.argoproj.io/root",
+    "delete application.argoproj.io/root",
+    "delete namespace/serving-x",
+    "apply --server-side",
+)
+
+
 def test_argo_cd_is_installed_without_what_a_killed_run_left(tmp_path: Path) -> None:
-    """Its sets and Applications go first: they follow a repository that is no more."""
-    done = run("argocd", tmp_path, sed="")
+    """Its controllers stop first, then its objects go, then the models."""
+    done = run("argocd", tmp_path, sed="", kubectl=LEFT)
     called = (tmp_path / "called").read_text()
+    order = [called.find(words) for words in FORGOTTEN]
 
     assert (0, "kind: Argo CD runs") == (done.returncode, done.stderr.splitlines()[-1])
-    assert 0 < called.index("delete applicationsets,applications --all") < called.index("apply --server-side")
+    assert -1 not in order
+    assert sorted(order) == order
     assert "delete deployment argocd-dex-server argocd-notifications-controller" in called
 
 

@@ -106,17 +106,19 @@ def site(pytestconfig: pytest.Config) -> Path | None:
 def fleet(hub: Hub, site: Path | None, simulated: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """Bootstrap Argo CD as argocd/README.md says, from a repository with this checkout's files."""
     fleet = Fleet(hub, tmp_path_factory.mktemp("platform"))
+    look = fleet.argocd.applications
     try:
         fleet.bootstrap()
         if site:
             fleet.repository.write(f"values/{SITE}.yaml", site.read_text())
-        look = fleet.argocd.applications
         eventually("the fleet's own objects", lambda: sync(look()["root"]) == "Synced", limit=patience(simulated))
         yield fleet
     finally:
-        if not simulated and "root" in fleet.argocd.applications():
+        if not simulated and "root" in look():
+            # A model that is being removed needs its project until it is gone.
+            eventually("the models to go", lambda: len(look()) == 1, limit=patience(simulated))
             fleet.clear()
-            eventually("the fleet to go", lambda: not fleet.argocd.applications(), limit=patience(simulated))
+            eventually("the fleet to go", lambda: not look(), limit=patience(simulated))
 
 
 def patience(simulated: bool) -> float:
