@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from ci.gitops.argocd import OURS
 from ci.gitops.hub import API_SERVER, NAMESPACE, cluster_secret
 from ci.sim.api import Api, ApiError, NotFoundError
 from ci.sim.folders import program
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
-OURS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}"
 CLUSTERS = f"{CORE}/secrets?labelSelector=argocd.argoproj.io%2Fsecret-type%3Dcluster"
 SERVER = f"{CORE}/services/https:argocd-server:443/proxy"
 GIT = "lockstep-git"

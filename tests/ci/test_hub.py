@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from ci.gitops import real
+from ci.gitops.argocd import OURS
 from ci.gitops.real import HubError, Real, transport
 from ci.gitops.repository import Repository
 
@@ -65,11 +66,11 @@ elif words[0] == "rollout" and (here / "sick").exists():
 )
 LOGIN = json.dumps({"username": "admin", "password": "first"})
 PROJECT = f"GET {real.SERVER}/api/v1/projects/default argocd.token=t"
-SETS = f"GET {real.OURS}/applicationsets"
+SETS = f"GET {OURS}/applicationsets"
 EMPTY: dict[str, Any] = {
-    f"GET {real.OURS}/applications": {"items": []},
+    f"GET {OURS}/applications": {"items": []},
     SETS: {"items": []},
-    f"GET {real.OURS}/appprojects": {"items": [{"metadata": {"name": "default"}}]},
+    f"GET {OURS}/appprojects": {"items": [{"metadata": {"name": "default"}}]},
     f"GET {real.CLUSTERS}": {"items": []},
     f"GET {real.CORE}/secrets/argocd-initial-admin-secret": {"data": {"password": base64.b64encode(b"first").decode()}},
     f"POST {real.SERVER}/api/v1/session {LOGIN}": {"token": "t"},
