@@ -17,6 +17,7 @@ from ci.gitops.argocd import OURS
 from ci.gitops.hub import API_SERVER, NAMESPACE, cluster_secret
 from ci.sim.api import Api, ApiError, NotFoundError
 from ci.sim.folders import program
+from ci.sim.ready import true_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +160,8 @@ class Real:
         """Name the pods of Argo CD that are neither Ready nor done."""
         with self.api() as api:
             pods = api.get(f"{CORE}/pods")["items"]
-        return [pod["metadata"]["name"] for pod in pods if not ready(pod)]
+        well = [pod["status"].get("phase") == "Succeeded" or "Ready" in true_conditions(pod) for pod in pods]
+        return [pod["metadata"]["name"] for pod, is_well in zip(pods, well, strict=True) if not is_well]
 
     def alias(self, name: str, labels: dict[str, str]) -> dict[str, Any]:
         """Give the Secret that makes this cluster known to Argo CD once more, as one of another name."""
@@ -169,14 +171,6 @@ class Real:
             authority = api.get(f"{CORE}/configmaps/kube-root-ca.crt")["data"]["ca.crt"]
         tls = {"caData": base64.b64encode(authority.encode()).decode()}
         return cluster_secret(name, ALIAS, {"bearerToken": token, "tlsClientConfig": tls}, labels)
-
-
-def ready(pod: dict[str, Any]) -> bool:
-    """Whether a pod is Ready, or did what it was for."""
-    if pod["status"].get("phase") == "Succeeded":
-        return True
-    conditions = pod["status"].get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def transport(words: Sequence[str]) -> str:
